@@ -1,0 +1,135 @@
+"""Reducers for turns, steps, and what the model was told and said."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from steersman.domain import events as ev
+from steersman.domain.fold_rules import open_step, open_turn, refuse, require, with_step
+from steersman.domain.messages import Notice
+from steersman.domain.state import AssistantEntry, OpenStep, OpenTurn, SessionState, UserEntry
+from steersman.domain.usage import Usage, add
+
+FIRST_WORDS = 80
+"""How much of the first prompt serves as a title, in code points."""
+
+
+def _turn_start(state: SessionState, event: ev.Event, data: ev.TurnStart) -> SessionState:
+    require(state.turn is None, event, "a turn is open already")
+    require(data.turn == state.turns + 1, event, f"turn {data.turn} does not follow {state.turns}")
+    turn = OpenTurn(number=data.turn, trigger=data.trigger, started_at=event.time)
+    return replace(state, turn=turn, turns=data.turn)
+
+
+def _turn_end(state: SessionState, event: ev.Event, data: ev.TurnEnd) -> SessionState:
+    turn = open_turn(state, event, data.turn)
+    require(turn.open_step is None, event, "a step is still open")
+    require(not turn.claimed, event, "a claimed message was not told to the model")
+    return replace(state, turn=None)
+
+
+def _step_start(state: SessionState, event: ev.Event, data: ev.StepStart) -> SessionState:
+    turn = open_turn(state, event, data.turn)
+    require(turn.open_step is None, event, "a step is open already")
+    require(data.step == turn.step + 1, event, f"step {data.step} does not follow {turn.step}")
+    return replace(state, turn=replace(turn, step=data.step, open_step=OpenStep(number=data.step)))
+
+
+def _step_end(state: SessionState, event: ev.Event, data: ev.StepEnd) -> SessionState:
+    turn, step = open_step(state, event, data.turn, data.step)
+    require(not step.unlogged and not step.unanswered, event, "a call has no result")
+    require(state.approval is None, event, "an approval is open")
+    require(not turn.claimed, event, "a claimed message was not told to the model")
+    require(_covers(data.usage, step.usage), event, "the usage is less than its requests told")
+    return with_step(replace(state, usage=add(state.usage, data.usage)), turn, None)
+
+
+def _covers(total: Usage, part: Usage) -> bool:
+    return (
+        total.requests >= part.requests
+        and total.input_tokens >= part.input_tokens
+        and total.output_tokens >= part.output_tokens
+    )
+
+
+def _user_message(state: SessionState, event: ev.Event, data: ev.UserMessage) -> SessionState:
+    turn, step = open_step(state, event, data.turn, data.step)
+    require(not step.replied, event, "the model has answered already")
+    claimed = turn.claimed
+    if claimed and claimed[0].message_id == data.message_id:
+        told = claimed[0]
+        require(told.source == data.source and told.text == data.text, event, "differs from what was queued")
+        turn = replace(turn, claimed=claimed[1:])
+    elif not isinstance(data.source, Notice):
+        refuse(event, "this message was not claimed")
+    entry = UserEntry(text=data.text, source=data.source, context=data.context)
+    if not isinstance(data.source, Notice) and not state.first_words:
+        state = replace(state, first_words=" ".join(data.text.split())[:FIRST_WORDS])
+    return replace(state, turn=turn, history=state.history.append(entry))
+
+
+def _request_header(state: SessionState, event: ev.Event, data: ev.RequestHeader) -> SessionState:
+    _, step = open_step(state, event, data.turn, data.step)
+    require(not step.replied, event, "the model has answered already")
+    last = state.header
+    if last is not None:
+        same = replace(data, turn=last.turn, step=last.step) == last
+        require(not same, event, "equal to the last header")
+    return replace(state, header=data)
+
+
+def _chunk(state: SessionState, event: ev.Event, data: ev.AssistantChunk) -> SessionState:
+    _, step = open_step(state, event, data.turn, data.step)
+    require(not step.replied, event, "the model has answered already")
+    return state
+
+
+def _assistant_message(state: SessionState, event: ev.Event, data: ev.AssistantMessage) -> SessionState:
+    turn, step = open_step(state, event, data.turn, data.step)
+    require(not step.replied, event, "the model has answered already")
+    require(not (data.interrupted and data.tool_calls), event, "an interrupted reply calls no tool")
+    header = state.header
+    if header is None:
+        refuse(event, "no request was made")
+    seen = state.call_ids
+    for call in data.tool_calls:
+        require(call.call_id not in seen, event, f"call id {call.call_id} was used before")
+        seen = seen.set(call.call_id, True)
+    if data.text or data.tool_calls:
+        entry = AssistantEntry(
+            text=data.text,
+            tool_calls=tuple(data.tool_calls),
+            model=header.model,
+            reasoning=data.reasoning,
+            reasoning_field=data.reasoning_field,
+        )
+        state = replace(state, history=state.history.append(entry))
+    step = replace(step, replied=True, announced=tuple(data.tool_calls), usage=add(step.usage, data.usage))
+    cut = data.finish_reason == "length"
+    turn = replace(turn, cut_replies=turn.cut_replies + 1 if cut else 0)
+    used = data.usage.input_tokens + data.usage.output_tokens
+    state = replace(state, call_ids=seen, context_tokens=used, context_estimated=data.usage.estimated)
+    return with_step(state, turn, step)
+
+
+def _model_retry(state: SessionState, event: ev.Event, data: ev.ModelRetry) -> SessionState:
+    turn, step = open_step(state, event, data.turn, data.step)
+    require(not step.replied, event, "the model has answered already")
+    require(data.attempt == step.retries + 1, event, f"attempt {data.attempt} does not follow {step.retries}")
+    usage = add(step.usage, data.usage) if data.usage else step.usage
+    return with_step(state, turn, replace(step, retries=data.attempt, usage=usage))
+
+
+TURN_REDUCERS: Final[dict[type[ev.EventData], Any]] = {
+    ev.TurnStart: _turn_start,
+    ev.TurnEnd: _turn_end,
+    ev.StepStart: _step_start,
+    ev.StepEnd: _step_end,
+    ev.UserMessage: _user_message,
+    ev.RequestHeader: _request_header,
+    ev.AssistantChunk: _chunk,
+    ev.AssistantMessage: _assistant_message,
+    ev.ModelRetry: _model_retry,
+}

@@ -1,0 +1,188 @@
+"""The state of a session, folded from its events and from nothing else.
+
+Activation, `waitingOn` and `readOnly` are deliberately not here: they live only in the process.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import msgspec
+from pyrsistent import PMap, PVector, pmap, pvector
+
+from steersman.domain.checks import Check
+from steersman.domain.events import ApprovalAsked, CallMode, Mode, Parent, RequestHeader
+from steersman.domain.messages import (
+    ContextItem,
+    HeldReason,
+    Human,
+    Outcome,
+    QueuedMessage,
+    Source,
+    ToolCall,
+)
+from steersman.domain.task import TaskState
+from steersman.domain.usage import Usage, add
+
+
+class Frozen(msgspec.Struct, frozen=True, kw_only=True):
+    """Base of folded values; they are never encoded."""
+
+
+class Waiting(Frozen, frozen=True):
+    """A message in one of the two queues. `queued_at` is in milliseconds since the epoch."""
+
+    message_id: str
+    text: str
+    source: Source
+    queued_at: int
+    context: list[ContextItem] | None = None
+    checks: list[Check] | None = None
+
+    @property
+    def is_human(self) -> bool:
+        return isinstance(self.source, Human)
+
+    def view(self) -> QueuedMessage:
+        return QueuedMessage(
+            message_id=self.message_id, text=self.text, source=self.source, queued_at=self.queued_at
+        )
+
+
+class MessageReceipt(Frozen, frozen=True):
+    """What a message id was first answered with; the same id is answered so for ever."""
+
+    method: str
+    text: str
+    outcome: Outcome
+    turn: int | None
+
+
+class Inbox(Frozen, frozen=True):
+    """Two queues, and whether the first is held. An empty queue is never held."""
+
+    next_turn: tuple[Waiting, ...] = ()
+    next_step: tuple[Waiting, ...] = ()
+    held: HeldReason | None = None
+    receipts: PMap[str, MessageReceipt] = pmap()
+
+    def find(self, message_id: str) -> Waiting | None:
+        for message in (*self.next_turn, *self.next_step):
+            if message.message_id == message_id:
+                return message
+        return None
+
+    @property
+    def human_steers(self) -> tuple[Waiting, ...]:
+        return tuple(m for m in self.next_step if m.is_human)
+
+
+class OpenCall(Frozen, frozen=True):
+    """A logged call of the open step."""
+
+    call_id: str
+    name: str
+    arguments: str
+    mode: CallMode
+    status: Literal["called", "started", "done"] = "called"
+
+
+class OpenStep(Frozen, frozen=True):
+    """The step in work. `announced` are the calls of the model's reply, `calls` those logged so far."""
+
+    number: int
+    usage: Usage = Usage()
+    replied: bool = False
+    announced: tuple[ToolCall, ...] = ()
+    calls: tuple[OpenCall, ...] = ()
+    retries: int = 0
+
+    @property
+    def unlogged(self) -> tuple[ToolCall, ...]:
+        return self.announced[len(self.calls) :]
+
+    @property
+    def unanswered(self) -> tuple[OpenCall, ...]:
+        return tuple(c for c in self.calls if c.status != "done")
+
+
+class OpenTurn(Frozen, frozen=True):
+    """The turn in work. `step` is the number of its last step, `claimed` what the next messages must be."""
+
+    number: int
+    trigger: Literal["human", "goal"]
+    started_at: int
+    step: int = 0
+    open_step: OpenStep | None = None
+    claimed: tuple[Waiting, ...] = ()
+    checks: tuple[Check, ...] = ()
+    failed_checks: int = 0
+    cut_replies: int = 0
+
+
+class UserEntry(Frozen, frozen=True):
+    """Something the model was told."""
+
+    text: str
+    source: Source
+    context: list[ContextItem] | None = None
+
+
+class AssistantEntry(Frozen, frozen=True):
+    """A reply. `model` is the one that gave it, `reasoning_field` how it wants its reasoning back."""
+
+    text: str
+    tool_calls: tuple[ToolCall, ...]
+    model: str
+    reasoning: str | None = None
+    reasoning_field: str | None = None
+
+
+class ResultEntry(Frozen, frozen=True):
+    """The result of a call, as the model sees it."""
+
+    call_id: str
+    content: str
+
+
+Entry = UserEntry | AssistantEntry | ResultEntry
+
+
+class SessionState(Frozen, frozen=True):
+    """Everything that the log says. Times are milliseconds since the epoch."""
+
+    session_id: str
+    last_seq: int = 0
+    last_time: int = 0
+    created_at: int = 0
+    opened: bool = False
+    workspace_folder: str | None = None
+    title: str = ""
+    first_words: str = ""
+    parent: Parent | None = None
+    model: str | None = None
+    mode: Mode = "agent"
+    inbox: Inbox = Inbox()
+    turns: int = 0
+    turn: OpenTurn | None = None
+    history: PVector[Entry] = pvector()
+    header: RequestHeader | None = None
+    call_ids: PMap[str, bool] = pmap()
+    approval: ApprovalAsked | None = None
+    allowed: frozenset[str] = frozenset()
+    seen: PMap[str, str] = pmap()
+    usage: Usage = Usage()
+    context_tokens: int = 0
+    context_estimated: bool = False
+    task: TaskState = "IDLE"
+
+    @property
+    def step(self) -> OpenStep | None:
+        """The open step, if there is one."""
+        return self.turn.open_step if self.turn else None
+
+    @property
+    def usage_so_far(self) -> Usage:
+        """Usage with the open step's part."""
+        step = self.step
+        return add(self.usage, step.usage) if step else self.usage

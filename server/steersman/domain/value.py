@@ -1,0 +1,34 @@
+"""The bases of all values: frozen, strict, camelCase on the wire and in the log."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
+
+
+class Value(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
+    """A value of the wire. Unknown members are ignored, so that the contract can grow."""
+
+
+class Strict(Value, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A value of the log. An unknown member is a violation: what is stored is what was meant."""
+
+
+_encoder = msgspec.json.Encoder()
+
+
+def encode(value: Any) -> bytes:
+    """Encode a value as UTF-8 JSON. Lone surrogates must have been replaced (see `clean_text`)."""
+    return _encoder.encode(value)
+
+
+def clean_text(text: str) -> str:
+    """Replace lone surrogates, which no UTF-8 frame can carry, by U+FFFD."""
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+    return text

@@ -1,0 +1,1 @@
+"""What the core needs from outside: small Protocols, each with its test double beside it."""

@@ -1,0 +1,1 @@
+"""The hands, and their limits: one file a tool family; every action verified by the tool itself."""
