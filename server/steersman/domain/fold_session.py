@@ -17,7 +17,7 @@ def _created(state: SessionState, event: ev.Event, data: ev.SessionCreated) -> S
     require(
         1 <= data.format_version <= ev.FORMAT_VERSION,
         event,
-        f"format {data.format_version} is newer than this version knows ({ev.FORMAT_VERSION}); update Steersman",
+        f"format {data.format_version} is unknown here (up to {ev.FORMAT_VERSION}); update Steersman",
     )
     return replace(
         state,

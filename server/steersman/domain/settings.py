@@ -1,4 +1,4 @@
-"""The settings of protocol.md section 1, with their defaults. User scope only; the key is never one of them."""
+"""The settings of protocol.md section 1, with their defaults. User scope only; never the key."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What was spent. One normal form for every provider: total input, its cached part, output, its reasoning part."""
+"""What was spent, in one normal form: total input, its cached part, output, its reasoning part."""
 
 from __future__ import annotations
 

@@ -63,7 +63,7 @@ class ModelProvider(Protocol):
     """Gives the model that is configured now."""
 
     def info(self, name: str | None = None) -> ModelInfo:
-        """What would answer a request for model `name` (None: the default). Costs nothing, imports nothing."""
+        """What would answer for model `name` (None: the default). Costs nothing, imports nothing."""
         ...
 
     def params(self) -> dict[str, object]:

@@ -1,4 +1,4 @@
-"""The verbs of the wire contract as values: params and results of every client request (protocol.md section 2)."""
+"""The verbs of the wire contract as values: params and results of requests (protocol.md section 2)."""
 
 from __future__ import annotations
 
