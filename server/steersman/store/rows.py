@@ -1,0 +1,142 @@
+"""The reading queries, as plain functions over a connection: pages, batches of a verified scan, blobs."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import operator
+import sqlite3
+from hashlib import sha256
+from typing import Final, NamedTuple
+
+from steersman.domain.events import StoredEvent
+from steersman.errors import LogViolation, StorageFailed
+from steersman.store.chain import Head, Verifier
+from steersman.store.failures import primary_code
+
+_BATCH_ROWS: Final = 2000
+_BATCH_BYTES: Final = 4 * 1024 * 1024
+_HIGHEST: Final = 2**63 - 1
+_DAMAGED: Final = "The stored session is damaged. Restore its folder from a backup, or start a new session."
+
+# Types are read as bytes: a damaged text must not stop a read.
+_PAGE: Final = """
+    SELECT seq, time, CAST(type AS BLOB), ignorable, data FROM events
+    WHERE session = ? AND seq > ? ORDER BY seq LIMIT ?
+"""
+_CHAIN: Final = """
+    SELECT seq, time, CAST(type AS BLOB), ignorable, data, hash FROM events
+    WHERE session = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?
+"""
+_SURVEY: Final = """
+    SELECT last_seq, last_hash,
+        EXISTS (SELECT 1 FROM events WHERE session < meta.session)
+        OR EXISTS (SELECT 1 FROM events WHERE session > meta.session)
+        OR EXISTS (SELECT 1 FROM events WHERE session = meta.session AND seq < 1)
+        OR EXISTS (SELECT 1 FROM events WHERE session = meta.session AND seq > last_seq)
+    FROM meta WHERE session = ?
+"""
+
+
+class Batch(NamedTuple):
+    """Some verified rows of a scan. `violation` ended it behind them; `verifier` is where it goes on."""
+
+    events: list[StoredEvent]
+    violation: LogViolation | None
+    verifier: Verifier | None
+    done: bool
+
+
+def read_page(
+    connection: sqlite3.Connection, session_id: str, after_seq: int, limit: int
+) -> list[StoredEvent]:
+    """Up to `limit` rows after `after_seq`, as they stand. Raises StorageFailed: a column lost its type."""
+    rows = connection.execute(_PAGE, (session_id, min(after_seq, _HIGHEST), max(min(limit, _HIGHEST), 0)))
+    try:
+        return [
+            StoredEvent(
+                seq=seq,
+                time=operator.index(time),
+                type=type_.decode(errors="replace"),
+                data=bytes(memoryview(data)),
+                ignorable=bool(ignorable),
+            )
+            for seq, time, type_, ignorable, data in rows
+        ]
+    except (TypeError, AttributeError) as error:
+        raise StorageFailed(_DAMAGED) from error
+
+
+def read_head(connection: sqlite3.Connection, session_id: str) -> Head:
+    """The log's head as the last commit left it. Raises StorageFailed: it is damaged."""
+    row = connection.execute(
+        "SELECT last_seq, last_hash FROM meta WHERE session = ?", (session_id,)
+    ).fetchone()
+    return _head(*row)
+
+
+def read_blob(connection: sqlite3.Connection, digest: str) -> bytes | None:
+    """The blob with this digest. Raises StorageFailed: its bytes are not those that were stored."""
+    row = connection.execute("SELECT content FROM blobs WHERE digest = ?", (digest,)).fetchone()
+    if row is None:
+        return None
+    content = row[0]
+    if not isinstance(content, bytes) or sha256(content).hexdigest() != digest:
+        raise StorageFailed(_DAMAGED)
+    return content
+
+
+def scan_batch(connection: sqlite3.Connection, session_id: str, verifier: Verifier | None) -> Batch:
+    """The next verified rows of a scan (from the first one without `verifier`, which is not changed).
+
+    Raises:
+        StorageFailed, sqlite3.Error: the file cannot be read.
+    """
+    if verifier is None:
+        head, strangers = _survey(connection, session_id)
+        if strangers:
+            reason = "was never appended: the file holds rows that are not of this log"
+            return Batch([], LogViolation(head.seq + 1, reason), None, True)
+        verifier = Verifier(session_id, head)
+    else:
+        verifier = copy.copy(verifier)
+    events: list[StoredEvent] = []
+    try:
+        done = _verify_rows(connection, session_id, verifier, events)
+        if done:
+            verifier.finish()
+    except LogViolation as violation:
+        return Batch(events, violation, verifier, True)
+    except sqlite3.DatabaseError as error:
+        if primary_code(error) != sqlite3.SQLITE_CORRUPT:
+            raise
+        damage = LogViolation(verifier.seq + 1, "cannot be read: the file is damaged here")
+        return Batch(events, damage, verifier, True)
+    return Batch(events, None, verifier, done)
+
+
+def _survey(connection: sqlite3.Connection, session_id: str) -> tuple[Head, bool]:
+    """The head, and whether there are rows beside the log, in one snapshot: a writer may be at work."""
+    last_seq, last_hash, strangers = connection.execute(_SURVEY, (session_id,)).fetchone()
+    return _head(last_seq, last_hash), bool(strangers)
+
+
+def _verify_rows(
+    connection: sqlite3.Connection, session_id: str, verifier: Verifier, events: list[StoredEvent]
+) -> bool:
+    """Append the next rows to `events` as far as they hold. Returns whether they were the last."""
+    size = 0
+    bounds = (session_id, verifier.seq, verifier.head.seq, _BATCH_ROWS)
+    with contextlib.closing(connection.execute(_CHAIN, bounds)) as rows:
+        for row in rows:
+            events.append(verifier.take(*row))
+            size += len(row[4])
+            if size > _BATCH_BYTES:
+                return False
+    return len(events) < _BATCH_ROWS
+
+
+def _head(seq: object, digest: object) -> Head:
+    if not isinstance(seq, int) or not isinstance(digest, bytes):
+        raise StorageFailed(_DAMAGED)
+    return Head(seq=seq, hash=digest)
