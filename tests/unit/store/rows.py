@@ -1,0 +1,30 @@
+"""Rows for the store's tests: small, numbered, and of the types that matter to a log."""
+
+from __future__ import annotations
+
+from steersman.domain.events import CHUNK, StoredEvent
+from steersman.ports.event_log import EventReader
+
+
+def row(seq: int, text: str = "x", *, type_: str = "step/start") -> StoredEvent:
+    """One row. Its data need not fit its type: the store looks at bytes only."""
+    return StoredEvent(seq=seq, time=1_000 + seq, type=type_, data=f'{{"text":"{text}"}}'.encode())
+
+
+def rows(first: int, last: int) -> list[StoredEvent]:
+    """Rows `first` to `last`, every third one a chunk, every fifth one ignorable."""
+    return [
+        StoredEvent(
+            seq=seq,
+            time=1_000 + seq,
+            type=CHUNK if seq % 3 == 0 else "step/start",
+            data=f'{{"n":{seq}}}'.encode(),
+            ignorable=seq % 5 == 0,
+        )
+        for seq in range(first, last + 1)
+    ]
+
+
+async def scanned(reader: EventReader) -> list[StoredEvent]:
+    """All that a scan gives."""
+    return [event async for batch in reader.scan() for event in batch]
