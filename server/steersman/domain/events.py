@@ -456,3 +456,8 @@ def from_stored(session_id: str, row: StoredEvent) -> Event:
         data=data,
         ignorable=row.ignorable,
     )
+
+
+def receipt_event(receipt: TestReceipt) -> TestsReceipt:
+    """A receipt as an event of the log."""
+    return TestsReceipt(**{name: getattr(receipt, name) for name in TestReceipt.__struct_fields__})

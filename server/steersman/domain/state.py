@@ -88,9 +88,13 @@ class OpenCall(Frozen, frozen=True):
 
 
 class OpenStep(Frozen, frozen=True):
-    """The step in work. `announced` are the calls of the model's reply, `calls` those logged so far."""
+    """The step in work. `announced` are the calls of the model's reply, `calls` those logged so far.
+
+    `first_seq` is the event that started it.
+    """
 
     number: int
+    first_seq: int = 0
     usage: Usage = Usage()
     replied: bool = False
     announced: tuple[ToolCall, ...] = ()

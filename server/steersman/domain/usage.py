@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
+from steersman.domain.settings import Prices
 from steersman.domain.value import Strict
 
 
@@ -23,6 +24,9 @@ class Usage(Strict, frozen=True, omit_defaults=False):
     cost: float | msgspec.UnsetType = msgspec.UNSET
     seconds: float = 0.0
 
+    def __add__(self, other: Usage) -> Usage:
+        return add(self, other)
+
 
 def add(left: Usage, right: Usage) -> Usage:
     """The sum of two usages. A sum is estimated if a part is; its cost is known only if some part's is."""
@@ -37,3 +41,16 @@ def add(left: Usage, right: Usage) -> Usage:
         cost=sum(costs) if costs else msgspec.UNSET,
         seconds=round(left.seconds + right.seconds, 6),
     )
+
+
+def priced(usage: Usage, prices: Prices | None) -> Usage:
+    """The usage with its cost, where prices (per million tokens) are known. Cached input has its own price."""
+    if prices is None:
+        return usage
+    cached = prices.input if prices.cached_input is None else prices.cached_input
+    cost = (
+        (usage.input_tokens - usage.cached_input_tokens) * prices.input
+        + usage.cached_input_tokens * cached
+        + usage.output_tokens * prices.output
+    ) / 1_000_000
+    return msgspec.structs.replace(usage, cost=cost)

@@ -1,0 +1,1 @@
+"""What the model sees: a pure function of the folded log."""

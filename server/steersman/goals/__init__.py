@@ -1,0 +1,1 @@
+"""The steering wheel: what proves that work is done."""

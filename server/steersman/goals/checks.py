@@ -1,0 +1,161 @@
+"""Running checks: the harness proves completion, nobody claims it (exits.md, "Success").
+
+The chain runs cheap before dear; the first failure ends it, and its evidence goes back to the model.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from steersman.domain import events as ev
+from steersman.domain.checks import (
+    Check,
+    CheckResult,
+    CheckStatus,
+    CommandCheck,
+    FileCheck,
+    TestsCheck,
+)
+from steersman.domain.ids import new_id
+from steersman.domain.receipts import TestReceipt
+from steersman.errors import ToolFailed
+from steersman.loop.services import Verification
+from steersman.ports.process import ProcessSpec, TestRun
+from steersman.tools.base import ToolContext
+from steersman.tools.paths import resolve_path
+
+ORDER: Final = ("file", "diagnostics", "command", "tests", "judge", "user")
+COMMAND_SECONDS: Final = 600.0
+EVIDENCE: Final = 4000
+"""Code points of output kept as evidence, from its end: that is where runners say what failed."""
+
+
+class HarnessChecks:
+    """Implements the loop's CheckRunner for `file`, `command` and `tests`."""
+
+    async def run(self, checks: Sequence[Check], context: ToolContext) -> Verification:
+        """Run the chain. `none` without checks; a check that was not reached is `skipped`."""
+        if not checks:
+            return Verification(verdict="none", results=[])
+        numbered = [(check, check.id or f"check-{n}") for n, check in enumerate(checks, 1)]
+        numbered.sort(key=lambda item: ORDER.index(_kind(item[0])))
+        results: list[CheckResult] = []
+        for check, check_id in numbered:
+            if results and results[-1].status != "pass":
+                results.append(_result(check, check_id, "skipped", "An earlier check did not pass."))
+                continue
+            status, evidence = await _run(check, context)
+            results.append(_result(check, check_id, status, evidence))
+        passed = all(result.status == "pass" for result in results)
+        return Verification(verdict="pass" if passed else "fail", results=results)
+
+
+def _kind(check: Check) -> str:
+    return str(type(check).__struct_config__.tag)
+
+
+def _result(check: Check, check_id: str, status: CheckStatus, evidence: str) -> CheckResult:
+    return CheckResult(check_id=check_id, kind=_kind(check), status=status, evidence=evidence)
+
+
+async def _run(check: Check, context: ToolContext) -> tuple[CheckStatus, str]:
+    if not context.trusted:
+        return "skipped", "The workspace is not trusted: no check is run."
+    match check:
+        case FileCheck():
+            return await _file(check, context)
+        case CommandCheck():
+            return await _command(check, context)
+        case TestsCheck():
+            return await _tests(check, context)
+        case _:
+            return "skipped", f"A {_kind(check)} check cannot be run here."
+
+
+async def _file(check: FileCheck, context: ToolContext) -> tuple[CheckStatus, str]:
+    try:
+        document = await context.editor.read(resolve_path(check.path, context.editor).path)
+    except ToolFailed as failure:
+        return "fail", str(failure)
+    if document is None or check.exists is False:
+        missing, wanted = document is None, check.exists is False
+        words = f"{check.path} {'does not exist' if missing else 'exists'}"
+        return ("pass" if missing == wanted else "fail"), words
+    if check.contains is not None and not re.search(check.contains, document.text, re.MULTILINE):
+        return "fail", f"{check.path} does not match {check.contains!r}"
+    if check.not_contains is not None and re.search(check.not_contains, document.text, re.MULTILINE):
+        return "fail", f"{check.path} matches {check.not_contains!r}"
+    return "pass", f"{check.path} is as it should be"
+
+
+async def _command(check: CommandCheck, context: ToolContext) -> tuple[CheckStatus, str]:
+    status, evidence = await _command_once(check, context)
+    if status == "pass" and check.stable_for_seconds:
+        await asyncio.sleep(check.stable_for_seconds)
+        status, evidence = await _command_once(check, context)
+    return status, evidence
+
+
+async def _command_once(check: CommandCheck, context: ToolContext) -> tuple[CheckStatus, str]:
+    folders = context.editor.folders()
+    if not folders:
+        return "fail", "No workspace folder is open to run the command in."
+    try:
+        cwd = resolve_path(check.cwd, context.editor).path if check.cwd else folders[0].path
+    except ToolFailed as failure:
+        return "fail", str(failure)
+    seconds = check.timeout_seconds or COMMAND_SECONDS
+    spec = ProcessSpec(argv=check.argv, cwd=str(cwd), timeout_seconds=seconds)
+    outcome = await context.processes.run(spec, context.cancel)
+    output = outcome.output[-EVIDENCE:]
+    shown = " ".join(check.argv)
+    match outcome.ended:
+        case "exited":
+            status: CheckStatus = "pass" if outcome.exit_code == 0 else "fail"
+            return status, f"{shown}: exited with {outcome.exit_code}\n{output}"
+        case "timeout":
+            return "timeout", f"{shown}: not finished after {seconds:g} s\n{output}"
+        case _:
+            return "fail", f"{shown}: {outcome.problem or outcome.ended}\n{output}"
+
+
+async def _tests(check: TestsCheck, context: ToolContext) -> tuple[CheckStatus, str]:
+    folders = context.editor.folders()
+    if not folders:
+        return "fail", "No workspace folder is open to run tests in."
+    run = TestRun(
+        run_id=new_id("r"),
+        folder=str(folders[0].path),
+        timeout_seconds=context.settings.tests.timeout_seconds,
+        argv=check.argv,
+        selection=check.selection,
+    )
+    receipt = await context.tests.run_tests(run, context.cancel)
+    await context.record(ev.receipt_event(receipt))
+    return _receipt_status(receipt), receipt_text(receipt)
+
+
+def _receipt_status(receipt: TestReceipt) -> CheckStatus:
+    match receipt.status:
+        case "passed":
+            return "pass"
+        case "noTests":
+            return "noTests"
+        case "timeout":
+            return "timeout"
+        case _:
+            return "fail"
+
+
+def receipt_text(receipt: TestReceipt) -> str:
+    """A receipt as evidence: the counts, the failures, the end of the output."""
+    counts = receipt.counts
+    lines = [
+        f"tests {receipt.status}: {counts.collected} collected, {counts.passed} passed, "
+        f"{counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
+    ]
+    lines += [f"{case.outcome}: {case.id}" for case in receipt.tests if case.outcome in ("failed", "error")]
+    return "\n".join([*lines, receipt.output[-EVIDENCE:]])

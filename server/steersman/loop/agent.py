@@ -1,0 +1,191 @@
+"""The agent of one session: idle, running – and the verbs by which people move it. There is no other way in."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from asyncio import Future
+from collections.abc import Callable
+
+from msgspec.structs import replace
+
+from steersman.context.request import RequestBuilder
+from steersman.domain import events as ev
+from steersman.domain.ids import new_id
+from steersman.domain.state import SessionState
+from steersman.domain.views import RunState, WaitingOn
+from steersman.errors import StorageFailed
+from steersman.loop.abort import AbortSignal, Cause
+from steersman.loop.boundary import StepOutcome, decide_boundary
+from steersman.loop.closing import close_turn
+from steersman.loop.header import request_header
+from steersman.loop.inbox import (
+    Receipt,
+    Words,
+    check_turn,
+    decide_notice,
+    decide_prompt,
+    decide_release,
+    decide_remove,
+    decide_steer,
+    decide_stop,
+    decide_update,
+    repeated,
+)
+from steersman.loop.journal import Decision, Into, Journal
+from steersman.loop.services import Services
+from steersman.loop.step import StepRunner
+from steersman.policies.seam import Verdict, judge
+
+log = logging.getLogger(__name__)
+
+
+class Agent:
+    """Runs turns while the log says that one is open. Verbs return futures, resolved after their commit."""
+
+    def __init__(self, journal: Journal, services: Services) -> None:
+        self._journal = journal
+        self._services = services
+        self._builder = RequestBuilder()
+        self._abort: AbortSignal | None = None
+        self._abort_turn = 0
+        self._running: asyncio.Task[None] | None = None
+        self._dead = False
+        self.waiting_on: WaitingOn | None = None
+        self.touched: Callable[[], None] = lambda: None
+        """Called when something that is not in the log changes (`waiting_on`)."""
+        journal.committed = self._after_commit
+
+    @property
+    def phase(self) -> RunState:
+        """A session whose storage failed does not run, whatever its last state says."""
+        running = self._journal.state.turn is not None and self._journal.suspended is None
+        return "running" if running else "idle"
+
+    @property
+    def stopped(self) -> bool:
+        """Whether the running turn has been told to stop."""
+        return self._journal.state.turn is not None and self._abort is not None and self._abort.is_set()
+
+    def prompt(self, words: Words, into: Into[Receipt] | None = None) -> Future[Receipt]:
+        """`followup`: a turn of its own. Fails with InvalidParams for a reused message id."""
+
+        def decide(state: SessionState) -> Decision[Receipt]:
+            fresh = repeated(state, words, "turn/prompt") is None
+            if fresh and words.after_stop and self._abort is not None and self.stopped:
+                self._abort.words_after = True
+            return decide_prompt(state, words, self._header)
+
+        return self._journal.submit(decide, into=into)
+
+    def steer(self, words: Words, into: Into[Receipt] | None = None) -> Future[Receipt]:
+        """Join the running turn at its next step, or start one. Fails with TurnMismatch, InvalidParams."""
+
+        def decide(state: SessionState) -> Decision[Receipt]:
+            late = words.after_stop and self.stopped
+            return decide_steer(state, replace(words, after_stop=late), self._header)
+
+        return self._journal.submit(decide, into=into)
+
+    def inject(self, name: str, text: str) -> Future[None]:
+        """A notice of the host; it wakes nobody."""
+        return self._journal.submit(lambda state: decide_notice(new_id("n"), name, text))
+
+    def cancel(
+        self, *, drop: bool, expected_turn: int | None, into: Into[int | None] | None = None
+    ) -> Future[int | None]:
+        """Stop the running turn; the answer is its number, None when idle. Fails with TurnMismatch.
+
+        The signal is set in this very call if a turn runs, whatever decisions are still queued.
+        """
+        running = self._journal.state.turn
+        if running is not None and expected_turn in (None, running.number):
+            self.abort("human")
+
+        def decide(state: SessionState) -> Decision[int | None]:
+            number = state.turn.number if state.turn else None
+            check_turn(expected_turn, number)
+            if number is None:
+                return Decision((), None)
+            self.abort("human")
+            return Decision(decide_stop(state, drop=drop).events, number)
+
+        return self._journal.submit(decide, into=into)
+
+    def abort(self, cause: Cause) -> None:
+        """Set the running turn's signal. Nothing happens when idle, or the second time."""
+        if self._abort is not None and self._journal.state.turn is not None:
+            self._abort.set(cause)
+
+    def remove(self, message_id: str, into: Into[bool] | None = None) -> Future[bool]:
+        return self._journal.submit(lambda state: decide_remove(state, message_id), into=into)
+
+    def update(self, message_id: str, text: str, into: Into[bool] | None = None) -> Future[bool]:
+        return self._journal.submit(lambda state: decide_update(state, message_id, text), into=into)
+
+    def release(self, into: Into[int] | None = None) -> Future[int]:
+        return self._journal.submit(lambda state: decide_release(state, self._header), into=into)
+
+    async def settle(self, seconds: float) -> bool:
+        """Wait until no turn runs, at most so long. Returns whether it is so."""
+        if self._running is not None:
+            await asyncio.wait({self._running}, timeout=seconds)
+        return self._running is None or self._running.done()
+
+    def kill(self) -> None:
+        """Leave a turn that does not end: recovery will close it when the session is opened again."""
+        self._dead = True
+        if self._running is not None:
+            self._running.cancel()
+
+    def _header(self, state: SessionState, turn: int, step: int) -> ev.RequestHeader:
+        return request_header(self._services, state, turn, step)
+
+    def _tell(self, waiting_on: WaitingOn | None) -> None:
+        if self.waiting_on != waiting_on:
+            self.waiting_on = waiting_on
+            self.touched()
+
+    def _after_commit(self) -> None:
+        """Called in the tick of every commit: an open turn has a signal of its own and a task that runs it."""
+        turn = self._journal.state.turn
+        if turn is None or self._dead or self._journal.suspended is not None:
+            return
+        if self._abort is None or self._abort_turn != turn.number:
+            self._abort, self._abort_turn = AbortSignal(), turn.number
+        if self._running is None or self._running.done():
+            self._running = asyncio.create_task(self._run(), name=f"agent {self._journal.state.session_id}")
+            self._running.add_done_callback(lambda task: self._after_commit())
+
+    async def _run(self) -> None:
+        """Step after step, turn after turn, until the log says that nothing is open."""
+        try:
+            while self._journal.state.turn is not None and self._abort is not None:
+                abort = self._abort
+                outcome = await StepRunner(
+                    self._journal, self._services, self._builder, abort, self._tell
+                ).run()
+                await self._journal.commit(lambda state: self._boundary(state, outcome, abort))  # noqa: B023
+        except StorageFailed as error:
+            log.error("session %s is suspended: %s", self._journal.state.session_id, error)
+        except Exception:
+            log.exception("the turn of session %s failed", self._journal.state.session_id)
+            await self._close_broken_turn()
+        finally:
+            self._tell(None)
+
+    def _boundary(self, state: SessionState, outcome: StepOutcome, abort: AbortSignal) -> Decision[None]:
+        verdict: Verdict | None = None
+        if outcome.goes_on:
+            verdict = judge(self._services.policies, state, self._services.settings)
+        return decide_boundary(state, outcome, verdict, abort, self._header)
+
+    async def _close_broken_turn(self) -> None:
+        """An error of our own must not leave the session running for ever: close what is open."""
+        message = "Steersman itself failed in this turn. The log of the server says more; you can go on."
+        reason = ev.ErrorReason(code="internal", message=message)
+        try:
+            await self._journal.commit(lambda state: Decision(close_turn(state, reason), None))
+        except Exception:
+            self._dead = True
+            log.exception("session %s cannot be closed properly", self._journal.state.session_id)

@@ -1,0 +1,24 @@
+"""The stable part of a request as the settings are now: model, parameters, system text, tools."""
+
+from __future__ import annotations
+
+from steersman.context.instructions import system_text
+from steersman.domain.events import RequestHeader
+from steersman.domain.state import SessionState
+from steersman.loop.services import Services
+from steersman.tools.schema import spec
+
+
+def request_header(services: Services, state: SessionState, turn: int, step: int) -> RequestHeader:
+    """What `request/header` would say for this step."""
+    info = services.models.info(state.model)
+    folders = [folder.name for folder in services.editor.folders()]
+    tools = services.toolbox(state.mode)
+    return RequestHeader(
+        turn=turn,
+        step=step,
+        model=info.name,
+        params=dict(services.models.params()),
+        system=system_text(folders, state.mode, trusted=services.trusted),
+        tools=[spec(tool) for tool in tools.values()],
+    )

@@ -1,0 +1,48 @@
+"""Which change of the task's state an event causes (exits.md, the table). Pure; the fold validates the row."""
+
+from __future__ import annotations
+
+from steersman.domain import events as ev
+from steersman.domain.state import SessionState
+from steersman.domain.task import TaskState
+
+
+def task_after(before: SessionState, data: ev.EventData) -> ev.TaskChanged | None:
+    """The `task/state` event that belongs behind `data`, or None where the task stays as it is."""
+    caused = _caused(before, data)
+    if caused is None or caused[0] == before.task:
+        return None
+    to, cause = caused
+    return ev.TaskChanged(from_=before.task, to=to, cause=cause)
+
+
+def _caused(before: SessionState, data: ev.EventData) -> tuple[TaskState, str] | None:
+    match data:
+        case ev.TurnStart(turn=turn):
+            return "IN_PROGRESS", f"turn {turn} started"
+        case ev.ApprovalAsked():
+            return "WAITING_FOR_USER", "an approval was asked"
+        case ev.ApprovalDecided(by=by):
+            return "IN_PROGRESS", f"the approval was decided ({by})"
+        case ev.TurnEnd(reason=reason):
+            return _ended(reason)
+        case _:
+            return None
+
+
+def _ended(reason: ev.EndReason) -> tuple[TaskState, str]:
+    match reason:
+        case ev.Completed():
+            return "SUCCEEDED", "the turn completed"
+        case ev.AbortedReason(by="shutdown"):
+            return "PAUSED", "the server stopped"
+        case ev.AbortedReason(by=by):
+            return "CANCELLED", f"the turn was cancelled ({by})"
+        case ev.ErrorReason(code=code):
+            return "FAILED", f"the turn ended in an error ({code})"
+        case ev.MaxTokens():
+            return "FAILED", "the model's output limit was reached"
+        case ev.Exit(policy=policy):
+            return "FAILED", f"a policy ended the turn ({policy})"
+        case ev.Interrupted():
+            return "PAUSED", "the server was restarted"

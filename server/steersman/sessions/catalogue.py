@@ -1,0 +1,129 @@
+"""Lists of sessions, and pages of events of any session, open here or not. It only reads."""
+
+from __future__ import annotations
+
+import msgspec
+
+from steersman.domain.events import StoredEvent
+from steersman.domain.value import encode
+from steersman.domain.views import SessionInfo
+from steersman.errors import InvalidParams, RequestRefused
+from steersman.ports.event_log import EventReader, SessionRef, SessionStore
+from steersman.sessions import requests as rq
+from steersman.sessions.loading import load
+from steersman.sessions.projection import session_info
+from steersman.sessions.registry import Registry, uri_path
+
+PAGE = 50
+_info_decoder = msgspec.json.Decoder(SessionInfo)
+
+
+class Catalogue:
+    def __init__(self, store: SessionStore, registry: Registry) -> None:
+        self._store = store
+        self._registry = registry
+
+    async def list(self, params: rq.ListSessions) -> rq.SessionList:
+        """A page of sessions, newest first. The cursor is opaque to clients. Raises InvalidParams."""
+        after = _position(params.cursor)
+        infos = [info for info in await self._infos() if _matches(info, params)]
+        infos.sort(key=_order)
+        if after is not None:
+            infos = [info for info in infos if _order(info) > after]
+        page = infos[: params.limit or PAGE]
+        cursor = None
+        if len(infos) > len(page):
+            cursor = f"{page[-1].updated_at}:{page[-1].session_id}"
+        return rq.SessionList(sessions=page, next_cursor=cursor)
+
+    async def latest(self, workspace_folder: str | None) -> str | None:
+        """The id of the session that changed last in a workspace folder; open ones go before."""
+        path = uri_path(workspace_folder) if workspace_folder else None
+        here = self._registry.sessions()
+        fit = [s for s in here if path is None or _path(s.state.workspace_folder) == path]
+        if fit:
+            return max(fit, key=lambda s: s.state.last_time).state.session_id
+        found = await self.list(rq.ListSessions(workspace_folder=workspace_folder, limit=1))
+        return found.sessions[0].session_id if found.sessions else None
+
+    async def events(self, params: rq.ReadEvents) -> rq.EventPage:
+        """Events after a seq. Raises SessionNotFound, StorageFailed."""
+        session = self._registry.find(params.session_id)
+        if session is not None:
+            return await self._page(session.journal.log, params, session.state.last_seq)
+        reader = await self._store.open_reader(params.session_id)
+        try:
+            return await self._page(reader, params, await reader.last_seq())
+        finally:
+            await reader.close()
+
+    async def _page(self, reader: EventReader, params: rq.ReadEvents, last_seq: int) -> rq.EventPage:
+        rows = await reader.read(params.after_seq, params.limit)
+        events = [_view(params.session_id, row) for row in rows]
+        last_shown = rows[-1].seq if rows else params.after_seq
+        return rq.EventPage(events=events, last_seq=max(last_seq, last_shown), has_more=last_shown < last_seq)
+
+    async def _infos(self) -> list[SessionInfo]:  # type: ignore[valid-type]
+        infos = []
+        for ref in await self._store.list():
+            session = self._registry.find(ref.session_id)
+            info = session.info() if session is not None else await self._closed(ref)
+            if info is not None:
+                infos.append(info)
+        return infos
+
+    async def _closed(self, ref: SessionRef) -> SessionInfo | None:
+        """What a session that is not open here shows: its header, or – if that is missing – its log."""
+        if ref.header is not None:
+            try:
+                return _info_decoder.decode(ref.header)
+            except msgspec.MsgspecError:
+                pass
+        try:
+            reader = await self._store.open_reader(ref.session_id)
+        except RequestRefused:
+            return None
+        try:
+            loaded = await load(reader)
+        except RequestRefused:
+            return None
+        finally:
+            await reader.close()
+        info = session_info(loaded.state, damaged=loaded.damaged)
+        if loaded.damaged is None:
+            await self._store.write_header(ref.session_id, encode(info))
+        return info
+
+
+def _view(session_id: str, row: StoredEvent) -> rq.EventView:
+    return rq.EventView(
+        session_id=session_id,
+        seq=row.seq,
+        time=row.time,
+        type=row.type,
+        data=msgspec.Raw(row.data),
+        ignorable=row.ignorable,
+    )
+
+
+def _path(uri: str | None) -> object:
+    return uri_path(uri) if uri else None
+
+
+def _order(info: SessionInfo) -> tuple[int, str]:
+    return (-info.updated_at, info.session_id)
+
+
+def _position(cursor: str | None) -> tuple[int, str] | None:
+    if cursor is None:
+        return None
+    time, _, session_id = cursor.partition(":")
+    if not time.isdigit() or not session_id:
+        raise InvalidParams("cursor is not one that a list gave", ["$.cursor: not a cursor of this list"])
+    return (-int(time), session_id)
+
+
+def _matches(info: SessionInfo, params: rq.ListSessions) -> bool:
+    if params.workspace_folder and _path(info.workspace_folder) != uri_path(params.workspace_folder):
+        return False
+    return params.query is None or params.query.casefold() in info.title.casefold()

@@ -1,0 +1,145 @@
+"""A session that this process has taken: its journal, its agent, and what is told of it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Final
+
+import msgspec
+
+from steersman import __version__
+from steersman.domain import events as ev
+from steersman.domain.fold import empty
+from steersman.domain.state import SessionState
+from steersman.domain.value import encode
+from steersman.domain.views import SessionInfo
+from steersman.errors import SessionCorrupt
+from steersman.loop.agent import Agent
+from steersman.loop.journal import Decision, Into, Journal
+from steersman.loop.services import Services
+from steersman.ports.event_log import EventLog, SessionStore
+from steersman.ports.feed import Feed
+from steersman.sessions.announcer import Announcer
+from steersman.sessions.loading import load
+from steersman.sessions.projection import session_info
+from steersman.sessions.recovery import recovery_events
+
+SERVER: Final = f"steersman {__version__}"
+STOP_SECONDS: Final = 1.9
+"""How long an ordered end waits for a running turn: the tools' grace and their clean-up fit into it."""
+
+
+class OpenSession:
+    """Made by `create` or `take`; ended by `close`."""
+
+    def __init__(
+        self, log: EventLog, state: SessionState, services: Services, feed: Feed, store: SessionStore
+    ) -> None:
+        self._log = log
+        self._services = services
+        self._store = store
+        self.journal = Journal(log, state, services.clock)
+        self.agent = Agent(self.journal, services)
+        self.announcer = Announcer(state.session_id, feed, self.info)
+        self.journal.told = self._told
+        self.agent.touched = self.announcer.touched
+        self._header_task: asyncio.Task[None] | None = None
+
+    @classmethod
+    async def create(
+        cls,
+        log: EventLog,
+        created: ev.SessionCreated,
+        configured: ev.SessionConfigured | None,
+        services: Services,
+        feed: Feed,
+        store: SessionStore,
+    ) -> OpenSession:
+        """A new session on an empty log. Raises StorageFailed."""
+        session = cls(log, empty(log.session_id), services, feed, store)
+        opened = ev.SessionOpened(reason="new", server=SERVER)
+        first = [created, opened] if configured is None else [created, opened, configured]
+        await session.journal.append(*first)
+        return session
+
+    @classmethod
+    async def take(
+        cls,
+        log: EventLog,
+        services: Services,
+        feed: Feed,
+        store: SessionStore,
+        require_here: Callable[[str | None], None],
+    ) -> OpenSession:
+        """A session that exists, folded and recovered.
+
+        `require_here` refuses a workspace folder that is not open, before anything is written.
+
+        Raises:
+            SessionCorrupt, StorageFailed, WorkspaceMismatch.
+        """
+        loaded = await load(log)
+        if loaded.damaged is not None:
+            seq, reason = loaded.damaged.seq, loaded.damaged.reason
+            raise SessionCorrupt(
+                f"The session's log is damaged at event {seq}: {reason}. "
+                "Open it read-only to see what is whole, or export it.",
+                seq=seq,
+                reason=reason,
+            )
+        require_here(loaded.state.workspace_folder)
+        session = cls(log, loaded.state, services, feed, store)
+        recovery = await recovery_events(loaded.state, log, services.editor)
+        await session.journal.append(ev.SessionOpened(reason="resume", server=SERVER), *recovery)
+        return session
+
+    @property
+    def state(self) -> SessionState:
+        return self.journal.state
+
+    def info(self) -> SessionInfo:
+        """The session as clients see it now."""
+        model = self._services.models.info(self.state.model)
+        return session_info(
+            self.state,
+            phase=self.agent.phase,
+            waiting_on=self.agent.waiting_on,
+            model=model.name or None,
+            window_tokens=model.context_window,
+        )
+
+    def configure(self, change: ev.SessionConfigured, into: Into[None]) -> None:
+        """Record a new title, model or mode; the next step uses it."""
+        self.journal.submit(lambda state: Decision([change], None), into=into)
+
+    async def close(self, cause: Callable[[], None] | None = None) -> None:
+        """End: wait for the turn (after `cause` has told it to stop), then close the log. Idempotent."""
+        if cause is not None:
+            cause()
+            if not await self.agent.settle(STOP_SECONDS):
+                self.agent.kill()
+        await self.journal.drain()
+        if self._header_task is not None:
+            await asyncio.wait({self._header_task})
+        if self.state.opened:
+            await self._store.write_header(self.state.session_id, self._header())
+        await self._log.close()
+
+    def _told(self, rows: Sequence[ev.StoredEvent]) -> None:
+        self.announcer.told(rows)
+        if any(row.type in _LISTED for row in rows):
+            self._write_header()
+
+    def _write_header(self) -> None:
+        if self._header_task is None or self._header_task.done():
+            writing = self._store.write_header(self.state.session_id, self._header())
+            self._header_task = asyncio.create_task(writing)
+
+    def _header(self) -> bytes:
+        info = session_info(self.state, model=self.state.model)
+        return encode(msgspec.structs.replace(info, state="idle"))
+
+
+_LISTED: Final = frozenset({"session/created", "session/configured", "turn/start", "turn/end"})
+"""Events after which a list would show something else."""

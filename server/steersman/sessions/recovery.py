@@ -1,0 +1,100 @@
+"""What a process does when it takes a session over: it closes what was open, and holds what waited.
+
+Nothing is ever run again, and nothing moves: the next request needs a person's word. Idempotent – a log
+that was recovered needs no recovery.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+from urllib.request import url2pathname
+
+from steersman.domain import events as ev
+from steersman.domain.reply import ReplyAssembler
+from steersman.domain.state import OpenStep, SessionState
+from steersman.domain.usage import Usage
+from steersman.errors import ToolFailed
+from steersman.loop.closing import close_turn
+from steersman.ports.editor import EditorPort
+from steersman.ports.event_log import EventReader
+
+PAGE: Final = 1000
+
+
+async def recovery_events(
+    state: SessionState, log: EventReader, editor: EditorPort
+) -> list[ev.EventData]:
+    """The events that close an interrupted session; none if it was closed properly. Raises StorageFailed."""
+    step = state.step
+    if state.turn is None or step is None:
+        return close_turn(state, ev.Interrupted(), held="restart")
+    rows = await _rows_of(step, state.session_id, log)
+    interrupted = None if step.replied else _words(rows, state.turn.number, step)
+    findings = await _findings(rows, step, editor)
+    return close_turn(
+        state, ev.Interrupted(), held="restart", findings=findings, interrupted=interrupted
+    )
+
+
+async def _rows_of(step: OpenStep, session_id: str, log: EventReader) -> list[ev.Event]:
+    events: list[ev.Event] = []
+    after = step.first_seq
+    while page := await log.read(after, PAGE):
+        events += [ev.from_stored(session_id, row) for row in page]
+        after = page[-1].seq
+    return events
+
+
+def _words(rows: Sequence[ev.Event], turn: int, step: OpenStep) -> ev.AssistantMessage | None:
+    """What the model had said in its last attempt: the person saw it, so the model must know it too."""
+    reply = ReplyAssembler()
+    for row in rows:
+        if isinstance(row.data, ev.AssistantChunk) and row.data.attempt == step.retries + 1:
+            for delta in row.data.deltas:
+                reply.feed(delta)
+    if not reply.text and not reply.reasoning:
+        return None
+    return ev.AssistantMessage(
+        turn=turn,
+        step=step.number,
+        text=reply.text,
+        tool_calls=[],
+        finish_reason=None,
+        usage=Usage(requests=1, estimated=True),
+        reasoning=reply.reasoning or None,
+        interrupted=True,
+    )
+
+
+async def _findings(
+    rows: Sequence[ev.Event], step: OpenStep, editor: EditorPort
+) -> Mapping[str, str]:
+    """What can be found out about the edits of started calls: the content hashes tell."""
+    started = {call.call_id for call in step.calls if call.status == "started"}
+    planned = {row.data.call_id: row.data for row in rows if isinstance(row.data, ev.EditPlanned)}
+    return {
+        call_id: await _finding(plan, editor) for call_id, plan in planned.items() if call_id in started
+    }
+
+
+async def _finding(plan: ev.EditPlanned, editor: EditorPort) -> str:
+    present = await _digest(plan.new_uri if plan.kind == "rename" else plan.uri, editor)
+    if present == plan.after:
+        return f"The server stopped during this edit of {plan.uri}. Its content says: applied."
+    if present == plan.before:
+        return f"The server stopped during this edit of {plan.uri}. Its content says: not applied."
+    return f"The server stopped during this edit of {plan.uri}. Its content diverged: read it before you go on."
+
+
+async def _digest(uri: str | None, editor: EditorPort) -> str | None:
+    """The digest of a file as it is now, empty if there is none, None if it cannot be told."""
+    if uri is None:
+        return None
+    try:
+        document = await editor.read(Path(url2pathname(urlsplit(uri).path)))
+    except (ToolFailed, OSError, ValueError):
+        return None
+    return document.digest if document is not None else ""

@@ -1,0 +1,255 @@
+"""The verbs of the wire contract on real sessions (sessions/api.py): open what must be open, ask the agent,
+answer after the commit. It holds no state of a session; that is folded from its log."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio import Future
+from collections.abc import Callable, Coroutine
+from typing import Any, Final, TypeVar
+
+from steersman import __version__
+from steersman.domain import events as ev
+from steersman.domain.checks import CommandCheck, FileCheck, TestsCheck
+from steersman.domain.ids import new_id
+from steersman.domain.value import clean_text
+from steersman.domain.views import SessionInfo
+from steersman.errors import NotConfigured, Unsupported
+from steersman.loop.inbox import Receipt, Words
+from steersman.loop.journal import Into
+from steersman.loop.services import Services
+from steersman.ports.event_log import SessionStore
+from steersman.ports.feed import Feed
+from steersman.sessions import requests as rq
+from steersman.sessions.catalogue import Catalogue
+from steersman.sessions.open_session import OpenSession
+from steersman.sessions.registry import Registry
+
+R = TypeVar("R")
+PROTOCOL_VERSION: Final = 1
+
+
+class SessionService:
+    """Implements SessionApi. `state_dir` is shown in the status."""
+
+    def __init__(self, services: Services, store: SessionStore, feed: Feed, state_dir: str) -> None:
+        self._services = services
+        self._store = store
+        self._state_dir = state_dir
+        self._registry = Registry(services, store, feed)
+        self._catalogue = Catalogue(store, self._registry)
+        self._tasks: set[asyncio.Task[Any]] = set()
+
+    def new(self, params: rq.NewSession) -> Future[SessionInfo]:
+        return self._opening(self._registry.create(params))
+
+    def open(self, params: rq.OpenSession) -> Future[SessionInfo]:
+        if params.read_only:
+            return self._task(self._registry.view(params.session_id))
+        return self._opening(self._registry.opened(params.session_id))
+
+    def list(self, params: rq.ListSessions) -> Future[rq.SessionList]:
+        return self._task(self._catalogue.list(params))
+
+    def events(self, params: rq.ReadEvents) -> Future[rq.EventPage]:
+        return self._task(self._catalogue.events(params))
+
+    def close(self, params: rq.SessionOnly) -> Future[rq.Nothing]:
+        return self._task(self._close(params.session_id))
+
+    def delete(self, params: rq.SessionOnly) -> Future[rq.Nothing]:
+        return self._task(self._delete(params.session_id))
+
+    def rename(self, params: rq.RenameSession) -> Future[SessionInfo]:
+        return self._configure(
+            params.session_id, ev.SessionConfigured(title=clean_text(params.title).strip())
+        )
+
+    def configure(self, params: rq.ConfigureSession) -> Future[SessionInfo]:
+        change = ev.SessionConfigured(model=params.model, mode=params.mode)
+        return self._configure(params.session_id, change)
+
+    def prompt(self, params: rq.Prompt) -> Future[rq.Accepted]:
+        for check in params.checks or ():
+            if not isinstance(check, (CommandCheck, FileCheck, TestsCheck)):
+                kind = type(check).__struct_config__.tag
+                return self._failed(Unsupported(f"A {kind!r} check cannot be run for a prompt here."))
+
+        def act(session: OpenSession, future: Future[rq.Accepted]) -> None:
+            self._require_model(session)
+            words = Words(
+                message_id=params.message_id or new_id("m"),
+                text=clean_text(params.text),
+                context=params.context,
+                checks=params.checks,
+                after_stop=session.agent.stopped,
+            )
+            session.agent.prompt(words, Into(future, _accepted))
+
+        return self._with(params.session_id, act)
+
+    def steer(self, params: rq.Steer) -> Future[rq.Accepted]:
+        def act(session: OpenSession, future: Future[rq.Accepted]) -> None:
+            self._require_model(session)
+            words = Words(
+                message_id=params.message_id or new_id("m"),
+                text=clean_text(params.text),
+                context=params.context,
+                expected_turn=params.expected_turn,
+                after_stop=session.agent.stopped,
+            )
+            session.agent.steer(words, Into(future, _accepted))
+
+        return self._with(params.session_id, act)
+
+    def cancel(self, params: rq.CancelTurn) -> Future[rq.Cancelled]:
+        def answer(turn: int | None) -> rq.Cancelled:
+            return rq.Cancelled(cancelled=turn is not None, turn=turn)
+
+        def act(session: OpenSession, future: Future[rq.Cancelled]) -> None:
+            session.agent.cancel(
+                drop=params.queue == "drop",
+                expected_turn=params.expected_turn,
+                into=Into(future, answer),
+            )
+
+        return self._with(params.session_id, act)
+
+    def remove_message(self, params: rq.RemoveMessage) -> Future[rq.Removed]:
+        def act(session: OpenSession, future: Future[rq.Removed]) -> None:
+            session.agent.remove(params.message_id, Into(future, lambda done: rq.Removed(removed=done)))
+
+        return self._with(params.session_id, act)
+
+    def update_message(self, params: rq.UpdateMessage) -> Future[rq.Updated]:
+        def act(session: OpenSession, future: Future[rq.Updated]) -> None:
+            into: Into[bool] = Into(future, lambda done: rq.Updated(updated=done))
+            session.agent.update(params.message_id, clean_text(params.text), into)
+
+        return self._with(params.session_id, act)
+
+    def release_queue(self, params: rq.SessionOnly) -> Future[rq.Released]:
+        def act(session: OpenSession, future: Future[rq.Released]) -> None:
+            session.agent.release(Into(future, lambda count: rq.Released(released=count)))
+
+        return self._with(params.session_id, act)
+
+    def set_credentials(self, params: rq.SetCredentials) -> Future[rq.Nothing]:
+        self._services.models.set_key(params.api_key)
+        future: Future[rq.Nothing] = asyncio.get_running_loop().create_future()
+        future.set_result(rq.Nothing())
+        return future
+
+    def status(self, params: rq.Nothing) -> Future[rq.Status]:
+        return self._task(self._status())
+
+    def trust(self, params: rq.Trust) -> None:
+        self._services.trusted = params.trusted
+        if not params.trusted:
+            for session in self._registry.sessions():
+                session.agent.abort("trust")
+
+    def latest(self, workspace_folder: str | None) -> Future[str]:
+        return self._task(self._latest(workspace_folder))
+
+    async def stop(self) -> None:
+        await self._registry.close_all()
+        await self._services.processes.close()
+        for task in [*self._tasks]:
+            task.cancel()
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=0.2)
+        await self._services.models.model().close()
+
+    def _with(
+        self, session_id: str, act: Callable[[OpenSession, Future[R]], None]
+    ) -> Future[R]:
+        """Let `act` answer for an open session: in this very call if it is open, else in order behind it."""
+        future: Future[R] = asyncio.get_running_loop().create_future()
+        opening = self._registry.opened(session_id)
+
+        def go(opened: Future[OpenSession]) -> None:
+            if future.done():
+                return
+            try:
+                act(opened.result(), future)
+            except (Exception, asyncio.CancelledError) as error:
+                future.set_exception(error)
+
+        if opening.done():
+            go(opening)
+        else:
+            opening.add_done_callback(go)
+        return future
+
+    def _configure(self, session_id: str, change: ev.SessionConfigured) -> Future[SessionInfo]:
+        def act(session: OpenSession, future: Future[SessionInfo]) -> None:
+            session.configure(change, Into(future, lambda _: session.info()))
+
+        return self._with(session_id, act)
+
+    def _opening(self, opening: Future[OpenSession]) -> Future[SessionInfo]:
+        """The answer to new and open. What happened while opening is told behind it."""
+        future: Future[SessionInfo] = asyncio.get_running_loop().create_future()
+
+        def go(opened: Future[OpenSession]) -> None:
+            if future.done():
+                return
+            try:
+                future.set_result(opened.result().info())
+            except (Exception, asyncio.CancelledError) as error:
+                future.set_exception(error)
+
+        if opening.done():
+            go(opening)
+        else:
+            opening.add_done_callback(go)
+        return future
+
+    def _require_model(self, session: OpenSession) -> None:
+        info = self._services.models.info(session.state.model)
+        if not info.configured:
+            raise NotConfigured(info.problem or "No model is configured: set model.name and a key.")
+
+    async def _close(self, session_id: str) -> rq.Nothing:
+        await self._registry.close(session_id)
+        return rq.Nothing()
+
+    async def _delete(self, session_id: str) -> rq.Nothing:
+        await self._registry.close(session_id)
+        await self._store.delete(session_id)
+        return rq.Nothing()
+
+    async def _status(self) -> rq.Status:
+        info = self._services.models.info(None)
+        return rq.Status(
+            version=__version__,
+            protocol_version=PROTOCOL_VERSION,
+            model=rq.ModelStatus(
+                name=info.name or None, base_url=info.base_url, configured=info.configured
+            ),
+            state_dir=self._state_dir,
+            sessions=await self._store.count(),
+        )
+
+    async def _latest(self, workspace_folder: str | None) -> str:
+        found = await self._catalogue.latest(workspace_folder)
+        if found is not None:
+            return found
+        session = await self._registry.create(rq.NewSession(workspace_folder=workspace_folder))
+        return session.state.session_id
+
+    def _task(self, work: Coroutine[Any, Any, R]) -> Future[R]:
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    def _failed(self, error: Exception) -> Future[Any]:
+        future: Future[Any] = asyncio.get_running_loop().create_future()
+        future.set_exception(error)
+        return future
+
+
+def _accepted(receipt: Receipt) -> rq.Accepted:
+    return rq.Accepted(message_id=receipt.message_id, outcome=receipt.outcome, turn=receipt.turn)
