@@ -15,7 +15,9 @@ from steersman.domain.events import RequestHeader
 from steersman.domain.messages import ContextItem, Human, Notice, ToolCall
 from steersman.domain.state import AssistantEntry, Entry, ResultEntry, SessionState, UserEntry
 
-_TAGS: Final = re.compile(r"<(?=/?(?:goal_round|goal_complete|goal_blocked|notice|attached)\b)", re.IGNORECASE)
+_TAGS: Final = re.compile(
+    r"<(?=/?(?:goal_round|goal_complete|goal_blocked|notice|attached)\b)", re.IGNORECASE
+)
 _EMPTY: Final = "(empty)"
 
 

@@ -34,7 +34,9 @@ def _step_start(state: SessionState, event: ev.Event, data: ev.StepStart) -> Ses
     turn = open_turn(state, event, data.turn)
     require(turn.open_step is None, event, "a step is open already")
     require(data.step == turn.step + 1, event, f"step {data.step} does not follow {turn.step}")
-    return replace(state, turn=replace(turn, step=data.step, open_step=OpenStep(number=data.step, first_seq=event.seq)))
+    return replace(
+        state, turn=replace(turn, step=data.step, open_step=OpenStep(number=data.step, first_seq=event.seq))
+    )
 
 
 def _step_end(state: SessionState, event: ev.Event, data: ev.StepEnd) -> SessionState:

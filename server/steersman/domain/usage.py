@@ -44,7 +44,7 @@ def add(left: Usage, right: Usage) -> Usage:
 
 
 def priced(usage: Usage, prices: Prices | None) -> Usage:
-    """The usage with its cost, where prices (per million tokens) are known. Cached input has its own price."""
+    """The usage with its cost, where prices (per million tokens) are known. Cached input has its own."""
     if prices is None:
         return usage
     cached = prices.input if prices.cached_input is None else prices.cached_input

@@ -1,4 +1,4 @@
-"""The agent of one session: idle, running – and the verbs by which people move it. There is no other way in."""
+"""The agent of one session: idle, running – and the verbs that move it. There is no other way in."""
 
 from __future__ import annotations
 
@@ -147,7 +147,7 @@ class Agent:
             self.touched()
 
     def _after_commit(self) -> None:
-        """Called in the tick of every commit: an open turn has a signal of its own and a task that runs it."""
+        """Called in the tick of every commit: an open turn has its own signal and a task that runs it."""
         turn = self._journal.state.turn
         if turn is None or self._dead or self._journal.suspended is not None:
             return

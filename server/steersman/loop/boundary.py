@@ -66,9 +66,7 @@ def decide_boundary(
 
 
 def _notice(turn: int, step: int, name: str, text: str) -> ev.UserMessage:
-    return ev.UserMessage(
-        turn=turn, step=step, message_id=new_id("n"), source=Notice(name=name), text=text
-    )
+    return ev.UserMessage(turn=turn, step=step, message_id=new_id("n"), source=Notice(name=name), text=text)
 
 
 def _end_turn(

@@ -23,7 +23,7 @@ from steersman.ports.cancel import Cancel
 from steersman.ports.editor import EditorPort
 from steersman.ports.process import ProcessPort, TestRunner
 from steersman.tools.base import Allow, AnyTool, Arguments, Ask, Permit, Refuse, ToolOutcome
-from steersman.tools.schema import decode_arguments
+from steersman.tools.schema import decode
 
 log = logging.getLogger(__name__)
 _Stopped = Literal["aborted", "timeout"]
@@ -110,7 +110,7 @@ class Caller:
         if tool is None:
             return Planned(call=call, mode="exclusive", rejected=_unknown(call.name, tools))
         try:
-            arguments = decode_arguments(tool, call.arguments)
+            arguments = decode(tool.arguments, call.arguments)
         except ToolFailed as failure:
             error = ToolError(code=failure.code, message=str(failure))
             return Planned(call=call, mode="exclusive", rejected=error)
@@ -163,7 +163,9 @@ class Caller:
             raise
         except Exception as error:
             log.exception("tool %s failed", planned.call.name)
-            return ToolError(code="FAILED", message=f"The tool itself failed: {type(error).__name__}: {error}")
+            return ToolError(
+                code="FAILED", message=f"The tool itself failed: {type(error).__name__}: {error}"
+            )
 
     async def _watch(
         self, body: asyncio.Task[ToolOutcome], context: CallContext, deadline: float
@@ -190,7 +192,7 @@ class Caller:
 
 _STOPPED: dict[_Stopped, str] = {
     "aborted": "Stopped by the user while it ran. Its effects are unknown: look before you repeat it.",
-    "timeout": "It ran into its time limit and was stopped. Its effects are unknown: look before you repeat it.",
+    "timeout": "It ran into its time limit and was stopped. Its effects are unknown: look before you repeat.",
 }
 
 

@@ -83,5 +83,7 @@ def _join(last: Delta, delta: Delta) -> Delta | None:
 
 def _kind(delta: Delta) -> str:
     parts = (delta.text, delta.reasoning, delta.tool_call)
-    names = [name for name, part in zip(("text", "reasoning", "call"), parts, strict=True) if part is not None]
+    names = [
+        name for name, part in zip(("text", "reasoning", "call"), parts, strict=True) if part is not None
+    ]
     return names[0] if len(names) == 1 else "mixed"

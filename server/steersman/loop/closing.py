@@ -5,6 +5,7 @@ Used after a crash (recovery) and after an error of our own. Pure; nothing is ev
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from steersman.domain import events as ev
@@ -22,7 +23,7 @@ def close_turn(
     reason: ev.EndReason,
     *,
     held: HeldReason = "error",
-    findings: dict[str, str] | None = None,
+    findings: Mapping[str, str] | None = None,
     interrupted: ev.AssistantMessage | None = None,
 ) -> list[ev.EventData]:
     """The events that close whatever is open in `state`, in a valid order; none if nothing is.
@@ -74,7 +75,7 @@ def hold_queue(state: SessionState, held: HeldReason) -> list[ev.EventData]:
 def _close_step(
     turn: int,
     step: OpenStep,
-    findings: dict[str, str],
+    findings: Mapping[str, str],
     interrupted: ev.AssistantMessage | None,
 ) -> list[ev.EventData]:
     events: list[ev.EventData] = []

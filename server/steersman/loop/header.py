@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from steersman.context.instructions import system_text
-from steersman.domain.events import RequestHeader
+from steersman.domain.events import RequestHeader, ToolSpec
 from steersman.domain.state import SessionState
 from steersman.loop.services import Services
-from steersman.tools.schema import spec
+from steersman.tools.base import AnyTool
+from steersman.tools.schema import schema
 
 
 def request_header(services: Services, state: SessionState, turn: int, step: int) -> RequestHeader:
@@ -20,5 +21,9 @@ def request_header(services: Services, state: SessionState, turn: int, step: int
         model=info.name,
         params=dict(services.models.params()),
         system=system_text(folders, state.mode, trusted=services.trusted),
-        tools=[spec(tool) for tool in tools.values()],
+        tools=[_spec(tool) for tool in tools.values()],
     )
+
+
+def _spec(tool: AnyTool) -> ToolSpec:
+    return ToolSpec(name=tool.name, description=tool.description, parameters=schema(tool.arguments))

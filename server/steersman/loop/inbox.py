@@ -107,9 +107,7 @@ def decide_stop(state: SessionState, *, drop: bool) -> Decision[None]:
     """What a stop does to the queue: it holds what waited, or drops what people had queued."""
     if drop:
         waits = (*state.inbox.next_turn, *state.inbox.human_steers)
-        removed = [
-            ev.InboxRemoved(message_id=m.message_id, reason="cancelled") for m in waits if m.is_human
-        ]
+        removed = [ev.InboxRemoved(message_id=m.message_id, reason="cancelled") for m in waits if m.is_human]
         return Decision(removed, None)
     if state.inbox.next_turn and state.inbox.held is None:
         return Decision([ev.InboxHeld(reason="cancelled")], None)

@@ -1,4 +1,4 @@
-"""The one writer of a session's log. Decide, append, then change state, then answer, then tell – in this order.
+"""The one writer of a session's log: decide, append, then change state, then answer, then tell.
 
 Every change is a *decision*: a synchronous function from the present state to the events that follow from
 it. Decisions run one after another, each on the state that the one before left, so nothing can slip in
@@ -26,7 +26,7 @@ R = TypeVar("R")
 Listener = Callable[[Sequence[ev.StoredEvent]], None]
 
 
-class Decision(msgspec.Struct, frozen=True, Generic[R]):
+class Decision(msgspec.Struct, Generic[R], frozen=True):
     """What follows from a state: events to append (perhaps none), and the answer to whoever asked."""
 
     events: Sequence[ev.EventData]
@@ -36,7 +36,7 @@ class Decision(msgspec.Struct, frozen=True, Generic[R]):
 Decide = Callable[[SessionState], Decision[R]]
 
 
-class Into(msgspec.Struct, frozen=True, Generic[R]):
+class Into(msgspec.Struct, Generic[R], frozen=True):
     """Where an answer goes: a future that exists already, and how the result is put for it.
 
     `finish` runs right after the commit, on the changed state; no tick lies between it and the answer.

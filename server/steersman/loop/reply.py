@@ -115,7 +115,7 @@ class Attempt:
         self._services = services
         self._abort = abort
         self._body = body
-        self._turn, self._step, attempt = place
+        self._turn, self._step, _ = place
         self._chunks = ChunkWriter(journal, *place)
         self._assembler = ReplyAssembler()
         self._sent = False

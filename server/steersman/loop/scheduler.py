@@ -19,7 +19,9 @@ from steersman.tools.base import Allow, Ask, Refuse
 
 GROUP_SECONDS: Final = 0.04
 """How long a finished result waits for others before it is committed alone."""
-NEVER_STARTED: Final = "The turn was stopped before this call started. Nothing happened; it is safe to repeat."
+NEVER_STARTED: Final = (
+    "The turn was stopped before this call started. Nothing happened; it is safe to repeat."
+)
 
 
 def groups(calls: Sequence[Planned]) -> Iterator[list[Planned]]:

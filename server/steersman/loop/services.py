@@ -12,7 +12,6 @@ from steersman.domain.events import Mode
 from steersman.domain.settings import Settings
 from steersman.policies.seam import Policy
 from steersman.ports.approval import ApprovalPort
-from steersman.ports.cancel import Cancel
 from steersman.ports.clock import Clock
 from steersman.ports.editor import EditorPort
 from steersman.ports.model import ModelProvider

@@ -1,4 +1,4 @@
-"""Which change of the task's state an event causes (exits.md, the table). Pure; the fold validates the row."""
+"""Which change of the task's state an event causes (exits.md). Pure; the fold validates the row."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The seam of the outer loop: an ordered list of policies looks at the state after a step and before the next."""
+"""The seam of the outer loop: policies look at the state after a step and before the next."""
 
 from __future__ import annotations
 

@@ -39,9 +39,7 @@ def text(words: str) -> Delta:
 
 def call(name: str, arguments: dict[str, Any] | str, *, index: int = 0, call_id: str = "") -> Delta:
     raw = arguments if isinstance(arguments, str) else msgspec.json.encode(arguments).decode()
-    return Delta(
-        tool_call=ToolCallDelta(index=index, id=call_id or f"c{index}", name=name, arguments=raw)
-    )
+    return Delta(tool_call=ToolCallDelta(index=index, id=call_id or f"c{index}", name=name, arguments=raw))
 
 
 def done(reason: str | None = "stop") -> Finish:
@@ -60,7 +58,7 @@ def calls(*wanted: tuple[str, dict[str, Any] | str]) -> list[Piece]:
 
 
 class ScriptedReplies:
-    """A Model and its ModelProvider in one. `requests` are the decoded bodies, `closed` counts ended streams."""
+    """A Model and its ModelProvider in one. `requests` are decoded bodies, `closed` counts ended streams."""
 
     def __init__(self, replies: Sequence[Sequence[Piece]], name: str = "double") -> None:
         self.replies = [list(reply) for reply in replies]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 
 from steersman.domain.events import StoredEvent
@@ -63,7 +65,7 @@ class Catalogue:
         last_shown = rows[-1].seq if rows else params.after_seq
         return rq.EventPage(events=events, last_seq=max(last_seq, last_shown), has_more=last_shown < last_seq)
 
-    async def _infos(self) -> list[SessionInfo]:  # type: ignore[valid-type]
+    async def _infos(self) -> Sequence[SessionInfo]:
         infos = []
         for ref in await self._store.list():
             session = self._registry.find(ref.session_id)

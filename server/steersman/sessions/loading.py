@@ -1,4 +1,4 @@
-"""From stored rows to state: the strict fold of a whole log, in batches, so that the event loop stays live."""
+"""From stored rows to state: the strict fold of a whole log, in batches: the event loop stays live."""
 
 from __future__ import annotations
 

@@ -24,9 +24,7 @@ from steersman.ports.event_log import EventReader
 PAGE: Final = 1000
 
 
-async def recovery_events(
-    state: SessionState, log: EventReader, editor: EditorPort
-) -> list[ev.EventData]:
+async def recovery_events(state: SessionState, log: EventReader, editor: EditorPort) -> list[ev.EventData]:
     """The events that close an interrupted session; none if it was closed properly. Raises StorageFailed."""
     step = state.step
     if state.turn is None or step is None:
@@ -34,9 +32,7 @@ async def recovery_events(
     rows = await _rows_of(step, state.session_id, log)
     interrupted = None if step.replied else _words(rows, state.turn.number, step)
     findings = await _findings(rows, step, editor)
-    return close_turn(
-        state, ev.Interrupted(), held="restart", findings=findings, interrupted=interrupted
-    )
+    return close_turn(state, ev.Interrupted(), held="restart", findings=findings, interrupted=interrupted)
 
 
 async def _rows_of(step: OpenStep, session_id: str, log: EventReader) -> list[ev.Event]:
@@ -69,15 +65,11 @@ def _words(rows: Sequence[ev.Event], turn: int, step: OpenStep) -> ev.AssistantM
     )
 
 
-async def _findings(
-    rows: Sequence[ev.Event], step: OpenStep, editor: EditorPort
-) -> Mapping[str, str]:
+async def _findings(rows: Sequence[ev.Event], step: OpenStep, editor: EditorPort) -> Mapping[str, str]:
     """What can be found out about the edits of started calls: the content hashes tell."""
     started = {call.call_id for call in step.calls if call.status == "started"}
     planned = {row.data.call_id: row.data for row in rows if isinstance(row.data, ev.EditPlanned)}
-    return {
-        call_id: await _finding(plan, editor) for call_id, plan in planned.items() if call_id in started
-    }
+    return {call_id: await _finding(plan, editor) for call_id, plan in planned.items() if call_id in started}
 
 
 async def _finding(plan: ev.EditPlanned, editor: EditorPort) -> str:
@@ -86,7 +78,9 @@ async def _finding(plan: ev.EditPlanned, editor: EditorPort) -> str:
         return f"The server stopped during this edit of {plan.uri}. Its content says: applied."
     if present == plan.before:
         return f"The server stopped during this edit of {plan.uri}. Its content says: not applied."
-    return f"The server stopped during this edit of {plan.uri}. Its content diverged: read it before you go on."
+    return (
+        f"The server stopped during this edit of {plan.uri}. Its content diverged: read it before you go on."
+    )
 
 
 async def _digest(uri: str | None, editor: EditorPort) -> str | None:

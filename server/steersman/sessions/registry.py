@@ -99,9 +99,7 @@ class Registry:
         )
         self._open.clear()
 
-    def _start(
-        self, session_id: str, work: Coroutine[Any, Any, OpenSession]
-    ) -> Future[OpenSession]:
+    def _start(self, session_id: str, work: Coroutine[Any, Any, OpenSession]) -> Future[OpenSession]:
         task = asyncio.get_running_loop().create_task(work, name=f"open {session_id}")
         self._open[session_id] = task
 
@@ -129,9 +127,7 @@ class Registry:
             configured = ev.SessionConfigured(model=params.model, mode=params.mode)
         log = await self._store.create(session_id, folder)
         try:
-            return await OpenSession.create(
-                log, created, configured, self._services, self._feed, self._store
-            )
+            return await OpenSession.create(log, created, configured, self._services, self._feed, self._store)
         except BaseException:
             await log.close()
             raise
@@ -139,9 +135,7 @@ class Registry:
     async def _take(self, session_id: str) -> OpenSession:
         log = await self._store.open(_checked(session_id))
         try:
-            session = await OpenSession.take(
-                log, self._services, self._feed, self._store, self._require_here
-            )
+            session = await OpenSession.take(log, self._services, self._feed, self._store, self._require_here)
         except BaseException:
             await log.close()
             raise

@@ -161,9 +161,7 @@ class SessionService:
             await asyncio.wait(self._tasks, timeout=0.2)
         await self._services.models.model().close()
 
-    def _with(
-        self, session_id: str, act: Callable[[OpenSession, Future[R]], None]
-    ) -> Future[R]:
+    def _with(self, session_id: str, act: Callable[[OpenSession, Future[R]], None]) -> Future[R]:
         """Let `act` answer for an open session: in this very call if it is open, else in order behind it."""
         future: Future[R] = asyncio.get_running_loop().create_future()
         opening = self._registry.opened(session_id)
@@ -225,9 +223,7 @@ class SessionService:
         return rq.Status(
             version=__version__,
             protocol_version=PROTOCOL_VERSION,
-            model=rq.ModelStatus(
-                name=info.name or None, base_url=info.base_url, configured=info.configured
-            ),
+            model=rq.ModelStatus(name=info.name or None, base_url=info.base_url, configured=info.configured),
             state_dir=self._state_dir,
             sessions=await self._store.count(),
         )

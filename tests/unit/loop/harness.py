@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from steersman.ports.process_scripted import ScriptedProcesses, ScriptedTests
+
 from steersman.domain import events as ev
 from steersman.domain.checks import Check
 from steersman.domain.events import CallMode
@@ -22,7 +24,6 @@ from steersman.ports.approval import ScriptedApproval
 from steersman.ports.clock import ManualClock, SystemClock
 from steersman.ports.event_log_memory import MemoryStore
 from steersman.ports.model_double import Piece, ScriptedReplies
-from steersman.ports.process_scripted import ScriptedProcesses, ScriptedTests
 from steersman.tools.base import Allow, Arguments, Ask, Permit, ToolContext, ToolOutcome
 
 DEADLINE = 5.0
@@ -149,9 +150,7 @@ class Loop:
         return await self.agent.cancel(drop=drop, expected_turn=None)
 
     def words(self, text: str, message_id: str | None = None, **more: Any) -> Words:
-        return Words(
-            message_id=message_id or new_id("m"), text=text, after_stop=self.agent.stopped, **more
-        )
+        return Words(message_id=message_id or new_id("m"), text=text, after_stop=self.agent.stopped, **more)
 
     async def idle(self) -> None:
         """Wait until nothing runs and everything is told."""
