@@ -25,7 +25,7 @@ from steersman.errors import ToolFailed
 from steersman.loop.services import Verification
 from steersman.ports.process import ProcessSpec, TestRun
 from steersman.tools.base import ToolContext
-from steersman.tools.paths import resolve_path
+from steersman.tools.paths import resolve
 
 ORDER: Final = ("file", "diagnostics", "command", "tests", "judge", "user")
 COMMAND_SECONDS: Final = 600.0
@@ -77,7 +77,7 @@ async def _run(check: Check, context: ToolContext) -> tuple[CheckStatus, str]:
 
 async def _file(check: FileCheck, context: ToolContext) -> tuple[CheckStatus, str]:
     try:
-        document = await context.editor.read(resolve_path(check.path, context.editor).path)
+        document = await context.editor.read(resolve(check.path, context.editor.folders()).path)
     except ToolFailed as failure:
         return "fail", str(failure)
     if document is None or check.exists is False:
@@ -104,7 +104,7 @@ async def _command_once(check: CommandCheck, context: ToolContext) -> tuple[Chec
     if not folders:
         return "fail", "No workspace folder is open to run the command in."
     try:
-        cwd = resolve_path(check.cwd, context.editor).path if check.cwd else folders[0].path
+        cwd = resolve(check.cwd, folders).path if check.cwd else folders[0].path
     except ToolFailed as failure:
         return "fail", str(failure)
     seconds = check.timeout_seconds or COMMAND_SECONDS

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from steersman.domain import events as ev
 from steersman.domain.state import SessionState
-from steersman.domain.task import TaskState
+from steersman.domain.task import TASK_ROWS, TaskState
 
 
 def task_after(before: SessionState, data: ev.EventData) -> ev.TaskChanged | None:
-    """The `task/state` event that belongs behind `data`, or None where the task stays as it is."""
+    """The `task/state` event that belongs behind `data`, or None where no row leads there."""
     caused = _caused(before, data)
-    if caused is None or caused[0] == before.task:
+    if caused is None:
         return None
     to, cause = caused
+    if (before.task, to) not in TASK_ROWS:
+        return None
     return ev.TaskChanged(from_=before.task, to=to, cause=cause)
 
 

@@ -6,8 +6,6 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from steersman.ports.process_scripted import ScriptedProcesses, ScriptedTests
-
 from steersman.domain import events as ev
 from steersman.domain.checks import Check
 from steersman.domain.events import CallMode
@@ -24,6 +22,7 @@ from steersman.ports.approval import ScriptedApproval
 from steersman.ports.clock import ManualClock, SystemClock
 from steersman.ports.event_log_memory import MemoryStore
 from steersman.ports.model_double import Piece, ScriptedReplies
+from steersman.ports.process_scripted import ScriptedProcesses, ScriptedTests
 from steersman.tools.base import Allow, Arguments, Ask, Permit, ToolContext, ToolOutcome
 
 DEADLINE = 5.0
