@@ -53,13 +53,11 @@ class WorkspaceFolders:
 def _from_initialize(params: types.InitializeParams) -> list[types.WorkspaceFolder]:
     if params.workspace_folders:
         return list(params.workspace_folders)
-    uri = params.root_uri or (Path(params.root_path).as_uri() if _is_absolute(params.root_path) else None)
+    uri = params.root_uri
+    if not uri and params.root_path and Path(params.root_path).is_absolute():
+        uri = Path(params.root_path).as_uri()
     path = _path(uri) if uri else None
     return [types.WorkspaceFolder(uri=uri, name=path.name)] if uri and path else []
-
-
-def _is_absolute(path: str | None) -> bool:
-    return bool(path) and Path(path or "").is_absolute()
 
 
 def _path(uri: str) -> Path | None:

@@ -116,7 +116,10 @@ class LineBuffer:
         if first and merged.startswith("\n") and self._lines[first - 1].endswith("\r"):
             first -= 1
             merged = self._lines[first] + merged
-        self._lines[first : last + 1] = split_lines(merged)
+        pieces = split_lines(merged)
+        if last + 1 < len(self._lines):
+            pieces.pop()  # what follows the last line's end is the next line, which is there already
+        self._lines[first : last + 1] = pieces
         self._text = None
         self._starts = None
 
