@@ -205,6 +205,14 @@ def up_to(kind: type[Any], *, which: int = 0, include: bool = True) -> int:
     return hits[which] + (1 if include else 0)
 
 
+def forged(message_id: str) -> ev.UserMessage:
+    return ev.UserMessage(turn=1, step=1, message_id=message_id, source=Human(), text="forged")
+
+
+def result(call_id: str, outcome: Any) -> ev.ToolResult:
+    return ev.ToolResult(turn=1, step=1, call_id=call_id, outcome=outcome, content="")
+
+
 CALLED = up_to(ev.ToolCalled, which=1)
 STARTED = up_to(ev.ToolStart, which=1)
 
@@ -221,16 +229,16 @@ STARTED = up_to(ev.ToolStart, which=1)
         (after(2, ev.InboxRemoved(message_id="z", reason="stale")), "does not wait"),
         (after(2, ev.TaskChanged(from_="PAUSED", to="IN_PROGRESS", cause="")), "the task is"),
         (after(2, ev.TaskChanged(from_="IDLE", to="SUCCEEDED", cause="")), "no row"),
-        (after(7, ev.UserMessage(turn=1, step=1, message_id="q", source=Human(), text="forged")), "not claimed"),
-        (after(7, ev.UserMessage(turn=1, step=1, message_id="m1", source=Human(), text="forged")), "differs"),
+        (after(7, forged("q")), "not claimed"),
+        (after(7, forged("m1")), "differs"),
         (after(9, HEADER), "equal to the last"),
-        (after(CALLED, ev.ToolResult(turn=1, step=1, call_id="a", outcome="ok", content="")), "never started"),
+        (after(CALLED, result("a", "ok")), "never started"),
         (after(CALLED, ev.ToolStart(turn=1, step=1, call_id="zz")), "no call zz"),
         (after(CALLED, ev.StepEnd(turn=1, step=1, usage=USAGE)), "no result"),
         (after(STARTED, ev.ToolStart(turn=1, step=1, call_id="a")), "started before"),
-        (after(STARTED, ev.ToolResult(turn=1, step=1, call_id="b", outcome="ok", content="")), "belongs to a"),
+        (after(STARTED, result("b", "ok")), "belongs to a"),
         (
-            after(STARTED, ev.ToolResult(turn=1, step=1, call_id="a", outcome="not-started", content="")),
+            after(STARTED, result("a", "not-started")),
             "had started",
         ),
         (after(STARTED, ev.ApprovalDecided(approval_id="ap", decision="deny", by="human")), "not open"),
