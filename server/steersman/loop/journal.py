@@ -149,4 +149,9 @@ class Journal:
 
     def _step(self, state: SessionState, now: int, data: ev.EventData) -> tuple[SessionState, ev.StoredEvent]:
         event = ev.make_event(state.session_id, state.last_seq + 1, now, data)
-        return fold(state, event), ev.to_stored(event)
+        try:
+            row = ev.to_stored(event)
+        except UnicodeEncodeError:
+            event = ev.make_event(state.session_id, event.seq, now, ev.clean_data(data))
+            row = ev.to_stored(event)
+        return fold(state, event), row

@@ -270,3 +270,15 @@ async def test_a_cut_text_without_calls_ends_the_turn() -> None:
     await loop.prompt("go")
     await loop.idle()
     assert [e.reason for e in await loop.data(ev.TurnEnd)] == [ev.MaxTokens()]
+
+
+async def test_a_result_with_half_a_character_is_kept_and_breaks_nothing() -> None:
+    tool = StandInTool("work", result="caf\ud800\udc41\ud800")
+    loop, model = await start([calls(("work", {})), says("ok")], [tool])
+    await loop.prompt("go")
+    await loop.idle()
+    (result,) = await loop.data(ev.ToolResult)
+    assert result.content == model.requests[1]["messages"][-1]["content"]
+    assert result.content.startswith("caf")
+    assert "\ufffd" in result.content
+    await loop.check()
