@@ -1,0 +1,65 @@
+"""All tools by name, and which of them a mode offers. Adding a tool is one file and one line here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from steersman.domain.events import Mode, ToolSpec
+from steersman.errors import ToolFailed
+from steersman.tools.base import AnyTool
+from steersman.tools.commands import RunCommand
+from steersman.tools.delete import DeleteTool
+from steersman.tools.edit import EditFile
+from steersman.tools.listing import ListFiles
+from steersman.tools.outcome import Bounded
+from steersman.tools.read import ReadFile
+from steersman.tools.rename import RenameTool
+from steersman.tools.results import ReadResult
+from steersman.tools.run_tests import RunTests
+from steersman.tools.schema import schema
+from steersman.tools.search import SearchText
+from steersman.tools.write import WriteFile
+
+_READING: Final[tuple[AnyTool, ...]] = (ListFiles(), SearchText(), ReadFile())
+_ACTING: Final[tuple[AnyTool, ...]] = (
+    EditFile(),
+    WriteFile(),
+    RenameTool(),
+    DeleteTool(),
+    RunTests(),
+    RunCommand(),
+)
+_RESULTS: Final[AnyTool] = ReadResult()
+
+READ_ONLY: Final[tuple[AnyTool, ...]] = (*map(Bounded, _READING), _RESULTS)
+"""What every mode offers. read_result limits itself: its pages must not be stored again."""
+TOOLS: Final[tuple[AnyTool, ...]] = (*READ_ONLY, *map(Bounded, _ACTING))
+
+
+def toolbox(mode: Mode, more: Iterable[AnyTool] = ()) -> dict[str, AnyTool]:
+    """The tools that a mode offers, by name, in a fixed order; `more` are tools of other parts.
+
+    The modes `plan` and `ask` offer only reading here; what else a mode needs is in `more`.
+    """
+    offered = TOOLS if mode == "agent" else READ_ONLY
+    return {tool.name: tool for tool in (*offered, *more)}
+
+
+def spec(tool: AnyTool) -> ToolSpec:
+    """A tool as the model is offered it."""
+    return ToolSpec(name=tool.name, description=tool.description, parameters=schema(tool.arguments))
+
+
+def find(tools: Mapping[str, AnyTool], name: str) -> AnyTool:
+    """The tool of a name.
+
+    Raises:
+        ToolFailed: `UNKNOWN_TOOL`, with the names there are.
+    """
+    tool = tools.get(name)
+    if tool is None:
+        raise ToolFailed(
+            "UNKNOWN_TOOL", f"there is no tool {name[:100]!r} here; there are: {', '.join(tools)}"
+        )
+    return tool
