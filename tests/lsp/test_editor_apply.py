@@ -541,6 +541,26 @@ async def test_unsaved_text_is_not_deleted_with_its_file(house: House) -> None:
     assert (result.status, result.reason) == ("refused", "it has unsaved changes in the editor")
 
 
+async def test_a_folder_that_was_swapped_for_a_link_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "w" / "pkg").mkdir(parents=True)
+    house = House(tmp_path / "w", ClientAbilities())
+    house.write("pkg/a.py", "one\n")
+    change = await house.change("pkg/a.py", "one", "two")
+    (tmp_path / "w" / "pkg").rename(tmp_path / "w" / "old")
+    (tmp_path / "w" / "pkg").symlink_to(tmp_path / "outside")
+    (tmp_path / "outside" / "a.py").write_text("one\n")
+    for each in (
+        change,
+        CreateFile(path=house.root / "pkg" / "new.py", text="x"),
+        RenamePath(path=house.root / "old" / "a.py", new_path=house.root / "pkg" / "b.py"),
+        DeletePath(path=house.root / "pkg" / "a.py"),
+    ):
+        assert (await house.editor.apply("e", each)).status == "stale"
+    assert [entry.name for entry in (tmp_path / "outside").iterdir()] == ["a.py"]
+    assert (tmp_path / "outside" / "a.py").read_text() == "one\n"
+
+
 # Unsaved documents and saving.
 
 

@@ -90,6 +90,9 @@ def test_halves_of_a_surrogate_pair_that_meet_are_one_character_as_in_the_client
     buffer.replace(ClientPosition(0, 1), ClientPosition(0, 1), "\ud83d")
     buffer.replace(ClientPosition(0, 2), ClientPosition(0, 2), "\ude00")
     assert buffer.text == "a😀b"
+    buffer = LineBuffer("\ude00!", "utf-16")
+    buffer.replace(ClientPosition(0, 0), ClientPosition(0, 0), "a\ud83d")
+    assert buffer.text == "a😀!"
 
 
 def test_only_lf_crlf_and_cr_end_a_line() -> None:

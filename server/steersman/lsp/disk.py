@@ -60,6 +60,11 @@ def is_there(path: Path) -> bool:
     return os.path.lexists(path)
 
 
+def leads_elsewhere(path: Path) -> bool:
+    """Whether what was a real path now goes through a link."""
+    return Path(os.path.realpath(path)) != path
+
+
 def signature_of(path: Path) -> Signature | None:
     """The signature of what is at a path (links followed), None if there is nothing or it is hidden."""
     try:

@@ -77,6 +77,8 @@ class LspEditor:
 
     async def apply(self, label: str, change: Change) -> Applied:
         async with self._one_at_a_time:
+            if any(disk.leads_elsewhere(path) for path in _paths(change)):
+                return _stale("a part of its path became a link to elsewhere", None)
             match change:
                 case EditText():
                     return await self._edit(label, change)
@@ -260,6 +262,16 @@ async def _text_on_disk(path: Path) -> disk.DiskText | None:
         return await asyncio.to_thread(disk.read_text, path)
     except ToolFailed:
         return None
+
+
+def _paths(change: Change) -> tuple[Path, ...]:
+    match change:
+        case EditText():
+            return (change.document.path,)
+        case RenamePath():
+            return (change.path, change.new_path)
+        case CreateFile() | DeletePath():
+            return (change.path,)
 
 
 def _stale(reason: str, text: str | None) -> Applied:
