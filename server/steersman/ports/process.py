@@ -14,13 +14,17 @@ Ended = Literal["exited", "signalled", "timeout", "cancelled", "not-found", "fai
 
 
 class ProcessSpec(msgspec.Struct, frozen=True, kw_only=True):
-    """What to run. `cwd` is an absolute path, `timeout_seconds` real time, `output_limit` bytes kept."""
+    """What to run. `cwd` is an absolute path, `timeout_seconds` real time, `output_limit` bytes kept.
+
+    `stop_with` is how it is asked to end before KILL; a test runner that is interrupted writes its results.
+    """
 
     argv: list[str]
     cwd: str
     timeout_seconds: float
     output_limit: int = 64 * 1024
     env: dict[str, str] = {}
+    stop_with: Literal["terminate", "interrupt"] = "terminate"
 
 
 class ProcessOutcome(msgspec.Struct, frozen=True, kw_only=True):

@@ -1,0 +1,1 @@
+"""Processes of the server's own: under a guardian, with an end; test runs and their receipts."""
