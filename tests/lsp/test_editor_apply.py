@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from lsprotocol import types
 
 from steersman.errors import ToolFailed
-from steersman.lsp import workspace_edit
+from steersman.lsp import disk, workspace_edit
 from steersman.lsp.abilities import ClientAbilities
 from steersman.lsp.documents import OpenDocuments
 from steersman.lsp.editor import LspEditor
@@ -382,6 +382,23 @@ async def test_a_closed_file_that_changed_on_the_disk_is_stale(house: House) -> 
     result = await house.editor.apply("edit", change)
     assert (result.status, result.text) == ("stale", "ONE\n")
     path.unlink()
+    assert (await house.editor.apply("edit", change)).status == "stale"
+    assert house.client.calls == []
+
+
+async def test_a_closed_file_that_is_written_in_the_moment_of_the_check_is_stale(
+    house: House, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = house.write("a.py", "one\n")
+    change = await house.change("a.py", "one", "two")
+    read_text = disk.read_text
+
+    def is_written_then(read: Path) -> disk.DiskText | None:
+        found = read_text(read)
+        path.write_text("ala\n")
+        return found
+
+    monkeypatch.setattr(disk, "read_text", is_written_then)
     assert (await house.editor.apply("edit", change)).status == "stale"
     assert house.client.calls == []
 
