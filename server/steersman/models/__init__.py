@@ -1,0 +1,1 @@
+"""Adapters of the model port. Importing them must never import a client library."""
