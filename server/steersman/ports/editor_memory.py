@@ -81,9 +81,7 @@ class MemoryEditor:
         document = self.open_documents.get(path)
         if document is not None:
             return _document(path, document.uri, document.text, document.version)
-        if not path.exists():
-            return None
-        return self._from_disk(path)
+        return self._from_disk(path) if _exists(path) else None
 
     async def apply(self, label: str, change: Change) -> Applied:
         self.changes.append((label, change))
@@ -179,6 +177,10 @@ class MemoryEditor:
             return _document(path, path.as_uri(), body.decode(), None, bom=bom)
         except UnicodeDecodeError:
             return _document(path, path.as_uri(), body.decode("latin-1"), None, encoding="latin-1")
+
+
+def _exists(path: Path) -> bool:
+    return path.exists()
 
 
 def _folder(path: Path) -> Folder:

@@ -52,11 +52,13 @@ class Ignores:
 
 
 def rules_for(start: Path, root: Path) -> Ignores:
-    """The rules that hold in `start`, from `root` down. That `start` itself may be ignored plays no part."""
+    """The rules that hold in `start`, from `root` down; only its own where it is ignored itself."""
     rules = Ignores(root)
     folder = root
     for part in start.relative_to(root).parts:
         folder = folder / part
+        if rules.ignored(folder, True):
+            return Ignores(start)
         rules = rules.below(folder)
     return rules
 
@@ -68,7 +70,10 @@ def glob_spec(glob: str) -> GitIgnoreSpec:
         ValueError: not a glob.
     """
     patterns = ["\\" + p if p.startswith(("!", "#")) else p for p in _alternatives(glob.strip())]
-    return GitIgnoreSpec.from_lines(patterns)
+    try:
+        return GitIgnoreSpec.from_lines(patterns)
+    except re.error as error:
+        raise ValueError(str(error)) from None
 
 
 def _alternatives(glob: str) -> list[str]:
@@ -105,6 +110,6 @@ def _is_pattern(line: str) -> bool:
         return False
     try:
         GitIgnoreSpec.from_lines([line])
-    except GitIgnorePatternError:
+    except (GitIgnorePatternError, re.error):
         return False
     return True

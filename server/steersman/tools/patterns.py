@@ -7,19 +7,29 @@ repeats are refused, and the more open repeats a pattern has, the less of an end
 from __future__ import annotations
 
 import re
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Final
 
+import msgspec
+
 from steersman.errors import ToolFailed
 
-Matcher = Callable[[str], "tuple[int, int] | None"]
-"""Gives the code points [start, end) of the first match in a line."""
+Span = tuple[int, int]
+
+
+class Matcher(msgspec.Struct, frozen=True):
+    """`match` gives the code points [start, end) of the first match in a line's first `searched` ones."""
+
+    match: Callable[[str], Span | None]
+    searched: int = sys.maxsize
+
 
 _LONGEST: Final = 500
 _MOST_REPEATS: Final = 4
 _MOST_CHOICES: Final = 10
-_SEARCHED: Final = (200_000, 4000, 600, 200, 100)
+_SEARCHED: Final = (200_000, 4000, 600, 150, 70)
 """Characters of a line that are searched by a pattern with so many open repeats."""
 _REPEAT: Final = re.compile(r"[*+]|\{\d*,?\d*\}")
 _GROUP_START: Final = re.compile(r"\(\?(?:P?<[^>=!]+>|[:=!>]|<[=!]|[aiLmsux-]+:)?")
@@ -48,19 +58,19 @@ def matcher(pattern: str, is_regex: bool) -> Matcher:
         )
     searched = _SEARCHED[repeats]
 
-    def match(line: str) -> tuple[int, int] | None:
-        found = compiled.search(line, 0, searched)
+    def match(line: str) -> Span | None:
+        found = compiled.search(line[:searched])
         return found.span() if found else None
 
-    return match
+    return Matcher(match, searched)
 
 
 def _literal(text: str) -> Matcher:
-    def match(line: str) -> tuple[int, int] | None:
+    def match(line: str) -> Span | None:
         at = line.find(text)
         return None if at < 0 else (at, at + len(text))
 
-    return match
+    return Matcher(match)
 
 
 def _compiled(pattern: str) -> re.Pattern[str]:

@@ -66,7 +66,7 @@ class SearchText:
             starts=starts_of(context, arguments.path),
             folders=context.editor.folders(),
             unsaved=await _unsaved(context),
-            match=matcher(arguments.pattern, arguments.regex),
+            matcher=matcher(arguments.pattern, arguments.regex),
             spec=spec_of(arguments.glob),
             limit=arguments.limit,
             room=context.settings.context.result_limit_bytes - _NOTES,
@@ -75,7 +75,10 @@ class SearchText:
 
 
 class _Hits(msgspec.Struct):
-    """What a search found. `lines` are as shown, grouped by file; `size` is their bytes."""
+    """What a search found. `lines` are as shown, grouped by file; `size` is their bytes.
+
+    `partly` counts lines that are too long for the pattern to be searched whole.
+    """
 
     lines: list[str] = []
     matches: int = 0
@@ -83,6 +86,7 @@ class _Hits(msgspec.Struct):
     size: int = 0
     secret: int = 0
     huge: int = 0
+    partly: int = 0
     complete: bool = True
 
 
@@ -90,7 +94,7 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
     starts: list[tuple[Path, Folder]]
     folders: tuple[Folder, ...]
     unsaved: Mapping[Path, str]
-    match: Matcher
+    matcher: Matcher
     spec: GitIgnoreSpec | None
     limit: int
     room: int
@@ -146,8 +150,9 @@ class _Search(msgspec.Struct, frozen=True, kw_only=True):
         """Add a file's matches; False when a limit is reached."""
         first = True
         for number, line in enumerate(split(normalise(text)), 1):
-            span = self.match(line)
+            span = self.matcher.match(line)
             if span is None:
+                hits.partly += len(line) > self.matcher.searched
                 continue
             shown = f"{number}|{_around(line, span)}"
             heading = display(path, self.folders) if first else ""
@@ -192,6 +197,10 @@ def _told(hits: _Hits) -> ToolOutcome:
         notes.append(f"[{hits.secret} files whose names say that they hold secrets were not searched]")
     if hits.huge:
         notes.append(f"[{hits.huge} files above {_LARGEST // 1024 // 1024} MB were not searched]")
+    if hits.partly:
+        notes.append(
+            f"[{hits.partly} lines were too long to search whole with this regex: use fewer * and +]"
+        )
     if not hits.matches:
         where = "No match." if hits.complete else "No match before the search reached its limit."
         verified = Verified(ok=False, check="not-empty", note="nothing was found")

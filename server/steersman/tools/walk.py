@@ -47,7 +47,7 @@ class Walk:
         while pending:
             current, rules = pending.popleft()
             for found in self._children(current, rules):
-                if self._stopped() or self._left <= 0:
+                if self._stopped() or self._left < 0:
                     self.complete = False
                     return
                 yield found
