@@ -26,7 +26,7 @@ from steersman.domain.messages import (
 from steersman.domain.receipts import TestReceipt
 from steersman.domain.task import TaskState
 from steersman.domain.usage import Usage
-from steersman.domain.value import Strict, clean_text
+from steersman.domain.value import Strict, clean_value
 
 Mode = Literal["agent", "plan", "ask"]
 CallMode = Literal["exclusive", "parallel"]
@@ -421,17 +421,7 @@ def encode_data(data: EventData) -> bytes:
 
 def clean_data(data: EventData) -> EventData:
     """The same data with lone surrogates replaced in every text: no UTF-8 log can hold them."""
-    return msgspec.convert(_clean(msgspec.to_builtins(data)), type(data))
-
-
-def _clean(value: Any) -> Any:
-    if isinstance(value, str):
-        return clean_text(value)
-    if isinstance(value, list):
-        return [_clean(item) for item in value]
-    if isinstance(value, dict):
-        return {_clean(key): _clean(item) for key, item in value.items()}
-    return value
+    return msgspec.convert(clean_value(msgspec.to_builtins(data)), type(data))
 
 
 def make_event(session_id: str, seq: int, time: int, data: EventData) -> Event:

@@ -21,8 +21,11 @@ _encoder = msgspec.json.Encoder()
 
 
 def encode(value: Any) -> bytes:
-    """Encode a value as UTF-8 JSON. Lone surrogates must have been replaced (see `clean_text`)."""
-    return _encoder.encode(value)
+    """Encode a value as UTF-8 JSON. Lone surrogates, which UTF-8 cannot hold, become U+FFFD."""
+    try:
+        return _encoder.encode(value)
+    except UnicodeEncodeError:
+        return _encoder.encode(clean_value(msgspec.to_builtins(value)))
 
 
 def clean_text(text: str) -> str:
@@ -32,3 +35,14 @@ def clean_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
     return text
+
+
+def clean_value(value: Any) -> Any:
+    """Plain JSON with lone surrogates replaced in every text."""
+    if isinstance(value, str):
+        return clean_text(value)
+    if isinstance(value, list):
+        return [clean_value(item) for item in value]
+    if isinstance(value, dict):
+        return {clean_value(key): clean_value(item) for key, item in value.items()}
+    return value

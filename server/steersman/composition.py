@@ -1,0 +1,58 @@
+"""The only place that builds concrete parts and wires them. No decisions are made here."""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import BinaryIO
+
+import platformdirs
+
+from steersman.domain.settings import Settings
+from steersman.goals.checks import HarnessChecks
+from steersman.loop.services import Services
+from steersman.lsp.transport import serve_stdio as serve_streams
+from steersman.models.provider import Provider
+from steersman.policies.steps import steps
+from steersman.ports.clock import SystemClock
+from steersman.processes.runner import GuardedProcesses
+from steersman.processes.test_runner import ServerTestRunner
+from steersman.sessions.api import SessionApi
+from steersman.sessions.client_ports import ClientPorts
+from steersman.sessions.service import SessionService
+from steersman.store.folder import FolderStore
+from steersman.tools.registry import toolbox
+
+
+def state_folder(settings: Settings) -> Path:
+    """Where sessions live: `stateDir`, else the platform's place for a program's state."""
+    if settings.state_dir is not None:
+        return Path(settings.state_dir).expanduser()
+    return Path(platformdirs.user_state_dir("steersman", appauthor=False))
+
+
+def build(settings: Settings, client: ClientPorts) -> SessionApi:
+    """The sessions of one client. Raises StorageFailed where the state folder cannot be used."""
+    processes = GuardedProcesses(grace_seconds=settings.loop.tool_grace_seconds)
+    state_dir = state_folder(settings)
+    services = Services(
+        settings=settings,
+        clock=SystemClock(),
+        models=Provider(settings, os.environ),
+        editor=client.editor,
+        approvals=client.approvals,
+        processes=processes,
+        tests=ServerTestRunner(processes, settings.tests),
+        checks=HarnessChecks(),
+        toolbox=toolbox,
+        policies=[steps],
+        jitter=random.random,
+        trusted=settings.trusted,
+    )
+    return SessionService(services, FolderStore(state_dir), client.feed, str(state_dir))
+
+
+def serve_stdio(source: BinaryIO, sink: BinaryIO) -> int:
+    """Serve one client on the process's claimed stdin and stdout; the exit code of the process."""
+    return serve_streams(build, source, sink)

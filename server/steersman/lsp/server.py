@@ -1,0 +1,121 @@
+"""The language server: what `initialize` builds, and the features of LSP that it answers."""
+
+from __future__ import annotations
+
+import functools
+import logging
+from asyncio import Task
+from collections.abc import Callable
+from typing import Any
+
+from lsprotocol import types
+from pygls.lsp.server import LanguageServer
+from pygls.protocol import default_converter
+
+from steersman import __version__
+from steersman.domain.settings import Settings
+from steersman.lsp.abilities import abilities_of
+from steersman.lsp.approvals import LspApprovals
+from steersman.lsp.dispatch import Dispatcher
+from steersman.lsp.documents import OpenDocuments
+from steersman.lsp.editor import LspEditor
+from steersman.lsp.features.progress import ProgressFeed
+from steersman.lsp.feed import Feeds, LspFeed
+from steersman.lsp.folders import WorkspaceFolders
+from steersman.lsp.options import read_options
+from steersman.lsp.protocol import SteersmanProtocol
+from steersman.lsp.watch import start_watch
+from steersman.sessions.api import SessionApi
+from steersman.sessions.client_ports import ClientPorts
+
+log = logging.getLogger(__name__)
+Build = Callable[[Settings, ClientPorts], SessionApi]
+"""Makes the sessions for a client. Raises StorageFailed where the state folder cannot be used."""
+
+converter = functools.cache(default_converter)
+"""One converter for the process: making one costs tens of milliseconds."""
+
+
+class SteersmanServer(LanguageServer):
+    """One client's server. `build` is called once, by `initialize`."""
+
+    protocol: SteersmanProtocol
+    documents: OpenDocuments
+    folders: WorkspaceFolders
+
+    def __init__(self, build: Build, ending: Callable[[], None]) -> None:
+        super().__init__(
+            "steersman",
+            __version__,
+            protocol_cls=SteersmanProtocol,
+            converter_factory=converter,
+            text_document_sync_kind=types.TextDocumentSyncKind.Incremental,
+        )
+        self._build = build
+        self._ending = ending
+        self._api: SessionApi | None = None
+        self._progress: ProgressFeed | None = None
+        self._problems: list[str] = []
+        self._watch: Task[None] | None = None
+        self.feature(types.INITIALIZED)(self._initialized)
+        self.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(self._progress_cancelled)
+
+    def begin(self, params: types.InitializeParams, encoding: Any) -> None:
+        """Build everything for the client that sent `initialize`."""
+        abilities = abilities_of(params.capabilities, getattr(encoding, "value", encoding))
+        settings, self._problems = read_options(_plain(params.initialization_options))
+        self.documents = OpenDocuments(abilities.encoding)
+        self.folders = WorkspaceFolders(params)
+        seconds = settings.loop.client_request_timeout_seconds
+        editor = LspEditor(
+            self.protocol, self.documents, self.folders, abilities, request_timeout_seconds=seconds
+        )
+        feeds = Feeds(lambda error: log.error("a feed failed", exc_info=error))
+        approvals = LspApprovals(self.protocol, abilities)
+        api = self._build(settings, ClientPorts(editor=editor, approvals=approvals, feed=feeds))
+        if "events" in abilities.extension:
+            feeds.add(LspFeed(self.protocol.notify_raw))
+        if abilities.work_done_progress:
+            self._progress = ProgressFeed(self.protocol, api.cancel, request_timeout_seconds=seconds)
+            feeds.add(self._progress)
+        self._api = api
+        self.protocol.dispatcher = Dispatcher(api, self.protocol.send_body, self._first_folder)
+        if params.process_id is not None:
+            self._watch = start_watch(params.process_id, self._ending)
+
+    async def stop(self) -> None:
+        """The ordered stop; safe to call before `initialize` too."""
+        if self._watch is not None:
+            self._watch.cancel()
+        if self._api is not None:
+            await self._api.stop()
+
+    def report_server_error(self, error: Exception, source: Any) -> None:
+        """pygls would show a message box; an error of ours belongs into the log."""
+        log.error("%s: %s", getattr(source, "__name__", source), error)
+
+    def _first_folder(self) -> str | None:
+        folders = self.folders.all()
+        return folders[0].uri if folders else None
+
+    def _initialized(self, params: types.InitializedParams) -> None:
+        """Tell once what was wrong with the settings: before `initialized` nothing may be sent."""
+        if self._problems:
+            text = "Steersman ignores some settings:\n" + "\n".join(f"- {p}" for p in self._problems)
+            message = types.ShowMessageParams(type=types.MessageType.Warning, message=text)
+            self.window_show_message(message)
+
+    def _progress_cancelled(self, params: types.WorkDoneProgressCancelParams) -> None:
+        if self._progress is not None:
+            self._progress.cancelled(params.token)
+
+
+def _plain(value: Any) -> Any:
+    """Untyped JSON as pygls gives it (named tuples where there were objects), as plain JSON."""
+    if hasattr(value, "_asdict"):
+        return {key: _plain(item) for key, item in value._asdict().items()}
+    if isinstance(value, dict):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

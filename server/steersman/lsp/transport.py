@@ -1,0 +1,103 @@
+"""One connection from its first byte to the ordered stop, with our own main coroutine, reader and writer.
+
+End of input, `exit`, SIGTERM, SIGINT, a dead parent and a stalled client all end in the same way: stop the
+sessions in order, let the last answers leave, give the exit code of the LSP specification.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import os
+import signal
+import sys
+import threading
+from typing import BinaryIO, Final
+
+from steersman.lsp import stdio
+from steersman.lsp.decoding import PARSE_ERROR
+from steersman.lsp.framing import BadFrame, FrameReader
+from steersman.lsp.protocol import SteersmanProtocol
+from steersman.lsp.server import Build, SteersmanServer
+from steersman.lsp.writer import STALL_BYTES, STALL_SECONDS, FrameWriter
+
+log = logging.getLogger(__name__)
+HARD_END_SECONDS: Final = 1.95
+"""After an ordered stop has begun, the process is gone after so long, whatever hangs."""
+
+
+async def serve(
+    build: Build,
+    stream: asyncio.StreamReader,
+    sink: asyncio.StreamWriter,
+    *,
+    stall_bytes: int = STALL_BYTES,
+    stall_seconds: float = STALL_SECONDS,
+    hard_end: bool = False,
+) -> int:
+    """Serve one client; the exit code: 0 after `shutdown`, else 1.
+
+    `hard_end` arms the last resort, which ends this very process.
+    """
+    ended = asyncio.Event()
+    server = SteersmanServer(build, ended.set)
+    writer = FrameWriter(sink, ended.set, stall_bytes=stall_bytes, stall_seconds=stall_seconds)
+    server.protocol.attach(writer)
+    reading = asyncio.create_task(_read(FrameReader(stream), server.protocol), name="lsp-reader")
+    ending = asyncio.create_task(ended.wait())
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
+            loop.add_signal_handler(number, ended.set)
+    await asyncio.wait({reading, ending}, return_when=asyncio.FIRST_COMPLETED)
+    code = reading.result() if reading.done() and not reading.cancelled() else 1
+    if hard_end:
+        _arm_hard_end(code)
+    for task in (reading, ending):
+        task.cancel()
+    with contextlib.suppress(Exception):
+        await server.stop()
+    await writer.aclose()
+    return code
+
+
+async def _read(frames: FrameReader, protocol: SteersmanProtocol) -> int:
+    """Take messages until the input ends or `exit` comes; the exit code."""
+    while True:
+        try:
+            body = await frames.next()
+        except BadFrame as problem:
+            protocol.send_error(None, PARSE_ERROR, f"A malformed frame: {problem}.")
+            continue
+        except ConnectionError:
+            body = None
+        if body is None:
+            return 0 if protocol.is_shut_down else 1
+        try:
+            protocol.receive(body)
+        except SystemExit as end:
+            return int(end.code or 0)
+        except Exception:
+            log.exception("a message could not be handled")
+        # A burst of messages must not keep everything else from running.
+        await asyncio.sleep(0)
+
+
+def _arm_hard_end(code: int) -> None:
+    timer = threading.Timer(HARD_END_SECONDS, os._exit, [code])
+    timer.daemon = True
+    timer.start()
+
+
+def serve_stdio(build: Build, source: BinaryIO, sink: BinaryIO) -> int:
+    """Serve on the claimed stdin and stdout until the client is gone; the exit code of the process."""
+    logging.basicConfig(
+        stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
+    )
+
+    async def main() -> int:
+        reader, writer = await stdio.streams(source, sink)
+        return await serve(build, reader, writer, hard_end=True)
+
+    return asyncio.run(main())
