@@ -72,7 +72,15 @@ def stream_failure(error: Any) -> ModelFailed:
 
     Only a full context and a used-up quota are told apart, since trying again does not mend them.
     """
-    told, code = _words(error)
+    return _broken_off(*_words(error))
+
+
+def event_failure(data: bytes) -> ModelFailed:
+    """The same for an event of the name `error`, whatever its data is."""
+    return _broken_off(*_told(data))
+
+
+def _broken_off(told: str, code: str) -> ModelFailed:
     kind = "transport"
     if _CONTEXT.search(f"{code} {told}"):
         kind = "context-limit"

@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Iterator
 from typing import Final
 
-PIECE_BYTES: Final = 1024 * 1024
+PIECE_BYTES: Final = 64 * 1024
 
 
 class Inflater:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import ssl
 
     import httpx2
-    from openai import AsyncOpenAI
+    from openai import AsyncOpenAI, Omit
 
 CONNECT_SECONDS: Final = 15.0
 KEEP_ALIVE_SECONDS: Final = 30.0
@@ -79,6 +79,8 @@ class OpenAIChatModel:
                     for part in answer.unpacked(piece):
                         for delta in reader.feed(part):
                             yield delta
+                        if part is not piece:
+                            await asyncio.sleep(0)  # a little packed data may be much to read
                     if reader.progress != known:
                         watch.progress()
                 if reader.done:
@@ -127,6 +129,13 @@ class OpenAIChatModel:
     async def _current_key(self) -> str:
         return self._secrets.key
 
+    def _authorization(self) -> dict[str, str | Omit]:
+        """Nothing to add to what the client does – unless there is no key, which it must be told is meant."""
+        import openai
+
+        own = any(name.lower() == "authorization" for name in self._endpoint.settings.headers)
+        return {} if self._secrets.key or own else {"Authorization": openai.Omit()}
+
     async def _open(self, client: AsyncOpenAI, body: bytes, watch: Watch) -> httpx2.Response:
         """Send the request; the response's body is not read yet. Raises ModelFailed."""
         import httpx2
@@ -139,6 +148,7 @@ class OpenAIChatModel:
                     "/chat/completions",
                     cast_to=httpx2.Response,  # the bare response: nothing of it is parsed
                     content=body,
+                    options={"headers": self._authorization()},
                     stream=True,
                     stream_cls=openai.AsyncStream[Any],
                 )

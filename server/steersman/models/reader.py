@@ -26,6 +26,7 @@ from steersman.models.chunks import (
 from steersman.models.failures import (
     cut_failure,
     empty_failure,
+    event_failure,
     protocol_failure,
     size_failure,
     stream_failure,
@@ -113,16 +114,14 @@ class ReplyReader:
             self.done = True
             self.progress += 1
             return
+        if event.name == b"error":
+            raise event_failure(event.data)
         try:
             chunk = decode_chunk(event.data)
         except Malformed:
-            if event.name == b"error":
-                raise stream_failure(event.data.decode("utf-8", "replace")) from None
             raise cut_failure("a part of it is not JSON") from None
         except WrongShape as problem:
             raise protocol_failure(str(problem)) from None
-        if event.name == b"error" and chunk.error is None:
-            raise stream_failure(event.data.decode("utf-8", "replace"))
         if chunk.type is not None and chunk.choices is None and chunk.type.startswith(_FOREIGN):
             raise protocol_failure(f"it sends events of type {chunk.type}")
         yield from self._take_chunk(chunk)
