@@ -22,10 +22,7 @@ COLUMNS = 300
 _MOVES = "ABCDEFGHJKf"
 _CSI = r"\x1b\[[0-?]{0,64}[ -/]{0,8}"
 _STRING_BODY = rf"\x1b[\]PX^_][^\x07\x1b]{{0,{SEQUENCE_CHARACTERS}}}"
-_DROPPED = {
-    code: None for code in (*range(0x20), *range(0x7F, 0xA0)) if chr(code) not in "\a\b\t\n\r\x1b\x9b"
-}
-_DROPPED_OR_CSI = _DROPPED | {0x9B: "\x1b["}
+_DROPPED = re.compile(r"[\x00-\x06\x0b\x0c\x0e-\x1a\x1c-\x1f\x7f-\x9a\x9c-\x9f]+")
 _STRING = re.compile(rf"{_STRING_BODY}(?:\x07|\x1b\\)")
 _STYLE = re.compile(rf"{_CSI}(?![{_MOVES}])[@-~]|\x1b[ -/]{{1,8}}[0-~]|\x1b(?![\[\]PX^_])[0-~]")
 _MOVE = re.compile(rf"\x1b\[([0-?]{{0,64}})[ -/]{{0,8}}([{_MOVES}])|[\a\b\n\r\x1b]")
@@ -42,7 +39,8 @@ class TerminalText:
         self._screen = _Screen()
 
     def feed(self, data: bytes) -> str:
-        text = self._cut + self._decoder.decode(data).translate(_DROPPED_OR_CSI)
+        decoded = _DROPPED.sub("", self._decoder.decode(data))
+        text = self._cut + decoded.replace("\x9b", "\x1b[")
         begun = _OPEN.search(text, max(0, len(text) - SEQUENCE_CHARACTERS - 4))
         self._cut = begun[0] if begun else ""
         return self._show(text[: len(text) - len(self._cut)])
