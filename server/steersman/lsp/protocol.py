@@ -202,6 +202,14 @@ class SteersmanProtocol(LanguageServerProtocol):
         result.capabilities.execute_command_provider = types.ExecuteCommandOptions(commands=list(COMMANDS))
         return result
 
+    @lsp_method(types.INITIALIZED)
+    def lsp_initialized(self, params: types.InitializedParams) -> None:
+        self._server.initialized()
+
+    @lsp_method(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)
+    def lsp_work_done_progress_cancel(self, params: types.WorkDoneProgressCancelParams) -> None:
+        self._server.progress_cancelled(params.token)
+
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)
     def lsp_text_document__did_open(self, params: types.DidOpenTextDocumentParams) -> None:
         self._server.documents.did_open(params)

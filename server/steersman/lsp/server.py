@@ -57,8 +57,6 @@ class SteersmanServer(LanguageServer):
         self._progress: ProgressFeed | None = None
         self._problems: list[str] = []
         self._watch: Task[None] | None = None
-        self.feature(types.INITIALIZED)(self._initialized)
-        self.feature(types.WINDOW_WORK_DONE_PROGRESS_CANCEL)(self._progress_cancelled)
 
     def begin(self, params: types.InitializeParams, encoding: Any) -> None:
         """Build everything for the client that sent `initialize`."""
@@ -98,16 +96,17 @@ class SteersmanServer(LanguageServer):
         folders = self.folders.all()
         return folders[0].uri if folders else None
 
-    def _initialized(self, params: types.InitializedParams) -> None:
+    def initialized(self) -> None:
         """Tell once what was wrong with the settings: before `initialized` nothing may be sent."""
         if self._problems:
             text = "Steersman ignores some settings:\n" + "\n".join(f"- {p}" for p in self._problems)
             message = types.ShowMessageParams(type=types.MessageType.Warning, message=text)
             self.window_show_message(message)
 
-    def _progress_cancelled(self, params: types.WorkDoneProgressCancelParams) -> None:
+    def progress_cancelled(self, token: int | str) -> None:
+        """A person pressed the stop of a turn's progress."""
         if self._progress is not None:
-            self._progress.cancelled(params.token)
+            self._progress.cancelled(token)
 
 
 def _plain(value: Any) -> Any:
