@@ -132,7 +132,7 @@ def _headline(arguments: RunCommandArguments, ended: ProcessOutcome) -> tuple[st
                 "TIMEOUT",
             )
         case "cancelled":
-            return "stopped by the person before it ended", "FAILED"
+            return "stopped before it ended", "FAILED"
         case "not-found":
             return f"not found: there is no program {program!r} here{problem}", "FAILED"
         case "failed-to-start":

@@ -9,7 +9,7 @@ import msgspec
 
 from steersman.domain.events import CallMode
 from steersman.errors import ToolFailed
-from steersman.ports.editor import Document, EditText
+from steersman.ports.editor import Applied, Document, EditText
 from steersman.tools import changes, diff, files, match, permission
 from steersman.tools.base import Arguments, Permit, ToolContext, ToolOutcome
 from steersman.tools.encoding import refuse_unencodable
@@ -65,22 +65,26 @@ class EditFile:
             refuse_mask(edit.new_text, "new_text")
         hunks = [match.Hunk(e.old_text, e.new_text) for e in arguments.edits]
         place = files.target(context, arguments.path)
+        reason: str | None = None
         for _ in range(_ATTEMPTS):
             if context.cancel.is_set():
                 return ToolOutcome(outcome="aborted", content="Stopped before anything was changed.")
             document = await files.existing(context, place)
             outcome = await _apply(context, files.shown(context, place), document, hunks)
-            if outcome is not None:
+            if isinstance(outcome, ToolOutcome):
                 return outcome
+            reason = outcome.reason
+        because = f" ({reason})" if reason else ""
         raise ToolFailed(
-            "STALE", f"{files.shown(context, place)} keeps changing: nothing was changed, read it again"
+            "STALE",
+            f"{files.shown(context, place)} keeps changing{because}: nothing was changed, read it again",
         )
 
 
 async def _apply(
     context: ToolContext, name: str, document: Document, hunks: list[match.Hunk]
-) -> ToolOutcome | None:
-    """One attempt; None if the document changed meanwhile. Raises ToolFailed."""
+) -> ToolOutcome | Applied:
+    """One attempt, or what was stale if the document changed meanwhile. Raises ToolFailed."""
     since = await _changed_since(context, document)
     try:
         plan = await asyncio.to_thread(match.plan, document.text, hunks)
@@ -92,7 +96,7 @@ async def _apply(
     change = EditText(document=document, replacements=plan.replacements, expected=plan.expected)
     applied = await changes.make(context, f"edit {name}", change, (aim,))
     if applied.status == "stale":
-        return None
+        return applied
     count = f"{len(hunks)} edits" if len(hunks) > 1 else "the edit"
     headline = "\n".join(filter(None, (f"Applied {count} to {name}.", *plan.notes, since)))
     return changes.told(context, headline, document, applied, plan.expected, plan.lines)

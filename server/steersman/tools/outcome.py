@@ -14,7 +14,7 @@ import msgspec
 from steersman.domain.events import CallMode
 from steersman.domain.messages import ToolError
 from steersman.domain.value import clean_text
-from steersman.errors import ToolFailed
+from steersman.errors import Aborted, ToolFailed
 from steersman.tools.base import AnyTool, Arguments, Permit, ToolContext, ToolOutcome, digest
 from steersman.tools.masking import masked
 
@@ -51,6 +51,8 @@ class Bounded:
         except ToolFailed as failure:
             shown, _ = await bounded(str(failure), context)
             raise ToolFailed(failure.code, shown) from None
+        except Aborted as stopped:
+            return ToolOutcome(outcome="aborted", content=f"Stopped: {stopped}.")
         content, whole = await bounded(outcome.content, context)
         error = outcome.error and ToolError(
             code=outcome.error.code, message=masked(clean_text(outcome.error.message))[:_WIDEST]

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
-from steersman.domain.events import Mode, ToolSpec
-from steersman.errors import ToolFailed
+from steersman.domain.events import Mode
 from steersman.tools.base import AnyTool
 from steersman.tools.commands import RunCommand
 from steersman.tools.delete import DeleteTool
@@ -17,7 +16,6 @@ from steersman.tools.read import ReadFile
 from steersman.tools.rename import RenameTool
 from steersman.tools.results import ReadResult
 from steersman.tools.run_tests import RunTests
-from steersman.tools.schema import schema
 from steersman.tools.search import SearchText
 from steersman.tools.write import WriteFile
 
@@ -44,22 +42,3 @@ def toolbox(mode: Mode, more: Iterable[AnyTool] = ()) -> dict[str, AnyTool]:
     """
     offered = TOOLS if mode == "agent" else READ_ONLY
     return {tool.name: tool for tool in (*offered, *more)}
-
-
-def spec(tool: AnyTool) -> ToolSpec:
-    """A tool as the model is offered it."""
-    return ToolSpec(name=tool.name, description=tool.description, parameters=schema(tool.arguments))
-
-
-def find(tools: Mapping[str, AnyTool], name: str) -> AnyTool:
-    """The tool of a name.
-
-    Raises:
-        ToolFailed: `UNKNOWN_TOOL`, with the names there are.
-    """
-    tool = tools.get(name)
-    if tool is None:
-        raise ToolFailed(
-            "UNKNOWN_TOOL", f"there is no tool {name[:100]!r} here; there are: {', '.join(tools)}"
-        )
-    return tool

@@ -82,5 +82,5 @@ async def in_thread(cancel: Cancel, work: Callable[[Stopped], R]) -> R:
     finally:
         left.set()
     if cancel.is_set():
-        raise Aborted("stopped while looking through the workspace")
+        raise Aborted("the workspace was not looked through to the end")
     return result

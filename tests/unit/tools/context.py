@@ -18,7 +18,7 @@ from steersman.ports.cancel import Cancel
 from steersman.ports.editor_memory import MemoryEditor
 from steersman.ports.process import ProcessOutcome, ProcessSpec, TestRun
 from steersman.tools.base import Allow, ToolOutcome
-from steersman.tools.registry import find, toolbox
+from steersman.tools.registry import toolbox
 from steersman.tools.schema import decode
 
 
@@ -112,7 +112,7 @@ class Context:
         Raises:
             ToolFailed: as the tool, or its refusal.
         """
-        tool = find(toolbox("agent"), name)
+        tool = toolbox("agent")[name]
         decoded = decode(tool.arguments, msgspec.json.encode(arguments).decode())
         permit = tool.permit(decoded, self)
         if code := getattr(permit, "code", None):
@@ -123,7 +123,7 @@ class Context:
 
     def permit(self, name: str, /, **arguments: Any) -> Any:
         """What a tool's permission says."""
-        tool = find(toolbox("agent"), name)
+        tool = toolbox("agent")[name]
         return tool.permit(decode(tool.arguments, msgspec.json.encode(arguments).decode()), self)
 
     def allowed(self, name: str, /, **arguments: Any) -> bool:

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.errors import ToolFailed
-from steersman.tools.registry import READ_ONLY, TOOLS, find, spec, toolbox
-from steersman.tools.schema import decode
+from steersman.tools.base import AnyTool
+from steersman.tools.registry import READ_ONLY, TOOLS, toolbox
+from steersman.tools.schema import decode, schema
 
 BINDING = {
     "list_files": ([], ["path", "glob", "limit"]),
@@ -39,21 +40,21 @@ def test_the_tools_and_their_members_are_the_binding_ones() -> None:
     assert list(TOOL) == [tool.name for tool in TOOLS]
     found = {}
     for tool in TOOLS:
-        parameters = spec(tool).parameters
+        parameters = schema(tool.arguments)
         members = list(parameters["properties"])
         found[tool.name] = (parameters["required"], [m for m in members if m not in parameters["required"]])
     assert found == BINDING
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
-def test_a_schema_is_plain_and_small(tool: object) -> None:
-    offered = spec(tool)  # type: ignore[arg-type]
-    text = json.dumps(offered.parameters)
+def test_a_schema_is_plain_and_small(tool: AnyTool) -> None:
+    parameters = schema(tool.arguments)
+    text = json.dumps(parameters)
     assert len(text) < 600
     assert "$ref" not in text
     assert '"null"' not in text
-    assert offered.parameters["type"] == "object"
-    assert len(offered.description) < 250
+    assert parameters["type"] == "object"
+    assert len(tool.description) < 250
 
 
 def test_modes_that_only_read_offer_only_reading() -> None:
@@ -94,12 +95,6 @@ def test_what_is_not_an_object_of_text_is_refused(raw: str) -> None:
 )
 def test_a_wrong_member_is_named(name: str, raw: str, member: str) -> None:
     assert member in refused(name, raw)
-
-
-def test_an_unknown_tool_is_told_which_there_are() -> None:
-    with pytest.raises(ToolFailed, match="read_file") as caught:
-        find(TOOL, "open_file")
-    assert caught.value.code == "UNKNOWN_TOOL"
 
 
 @given(raw=st.text(max_size=60))
