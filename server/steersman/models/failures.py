@@ -132,8 +132,9 @@ def certificate_failure(host: str, detail: str) -> ModelFailed:
     )
 
 
-def setting_failure(setting: str, problem: Exception) -> ModelFailed:
-    return ModelFailed("bad-request", f"No request can be made with {setting}: {problem}. Correct it.")
+def setting_failure(setting: str, reason: str) -> ModelFailed:
+    """`reason` is in our own words: those of libraries may quote the value, which may be a secret."""
+    return ModelFailed("bad-request", f"No request can be made with {setting}: {reason}. Correct it.")
 
 
 def retry_after(headers: Mapping[str, str], now_seconds: float) -> float | None:

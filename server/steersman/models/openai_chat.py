@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS: Final = 15.0
 KEEP_ALIVE_SECONDS: Final = 30.0
+_ODD_CHARACTERS: Final = "a value holds characters that cannot be sent"
 
 
 class Endpoint(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,8 +116,10 @@ class OpenAIChatModel:
                 limits=httpx2.Limits(keepalive_expiry=KEEP_ALIVE_SECONDS),
                 event_hooks={"response": [refuse_failures]},
             )
-        except (ValueError, ImportError, httpx2.InvalidURL) as problem:
-            raise setting_failure("model.proxy", problem) from None
+        except ImportError:
+            raise setting_failure("model.proxy", "proxies of this kind need the package socksio") from None
+        except (ValueError, httpx2.InvalidURL):
+            raise setting_failure("model.proxy", "it is not the URL of a proxy") from None
         return AsyncOpenAI(
             api_key=self._current_key,
             base_url=self._endpoint.base_url,
@@ -159,8 +162,8 @@ class OpenAIChatModel:
             raise unreachable_failure(host, f"no connection within {CONNECT_SECONDS:g} s") from None
         except openai.APIConnectionError as problem:
             raise _connection_failure(host, problem) from None
-        except (ValueError, TypeError, httpx2.InvalidURL) as problem:
-            raise setting_failure("the model settings (headers, query, baseUrl)", problem) from None
+        except (ValueError, httpx2.InvalidURL):
+            raise setting_failure("model.headers or model.query", _ODD_CHARACTERS) from None
 
     def _redacted(self, failure: ModelFailed) -> ModelFailed:
         return ModelFailed(
@@ -180,7 +183,8 @@ def _certificates(ca_file: str | None) -> ssl.SSLContext:
         try:
             context.load_verify_locations(cafile=ca_file)
         except OSError as problem:  # ssl.SSLError is one
-            raise setting_failure("model.caFile", problem) from None
+            reason = problem.strerror or "it holds no certificate"
+            raise setting_failure("model.caFile", reason) from None
     return context
 
 
@@ -188,11 +192,15 @@ def _connection_failure(host: str, problem: BaseException) -> ModelFailed:
     """A certificate that nobody vouches for, or a network that fails: only the latter is tried again."""
     import ssl
 
+    import httpx2
+
     cause: BaseException | None = problem
     reason = ""
     while cause is not None:
         if isinstance(cause, ssl.SSLCertVerificationError):
             return certificate_failure(host, cause.verify_message)
+        if isinstance(cause, httpx2.LocalProtocolError):
+            return setting_failure("model.headers", _ODD_CHARACTERS)
         reason = str(cause) or reason
         cause = cause.__cause__ or cause.__context__
     return unreachable_failure(host, reason)
