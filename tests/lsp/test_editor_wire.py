@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 from collections.abc import AsyncIterator
@@ -14,7 +15,6 @@ from lsprotocol import converters, types
 
 from steersman.domain.settings import Settings
 from steersman.lsp.documents import OpenDocuments
-from steersman.lsp.framing import FrameReader, frame
 from steersman.lsp.transport import serve
 from steersman.ports.editor import Applied, Replacement
 from steersman.sessions.api import SessionApi
@@ -77,19 +77,24 @@ class Wire:
         self.send(method=types.TEXT_DOCUMENT_DID_CHANGE, params=CONVERTER.unstructure(params))
 
     def send(self, **message: Any) -> None:
-        self._writer.write(frame(json.dumps({"jsonrpc": "2.0", **message}).encode()))
+        body = json.dumps({"jsonrpc": "2.0", **message}).encode()
+        self._writer.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
 
     async def run(self, reader: asyncio.StreamReader) -> None:
-        frames = FrameReader(reader)
-        while (body := await frames.next()) is not None:
-            message = json.loads(body)
-            method, params = message.get("method"), message.get("params")
-            if method == types.CANCEL_REQUEST:
-                self.withdrawn.append(params["id"])
-            elif method == types.PROGRESS:
-                self.progress.append(params)
-            elif method and "id" in message and method not in self.silent:
-                self.send(id=message["id"], result=await self.editor.call(method, params, timeout=5))
+        with contextlib.suppress(asyncio.IncompleteReadError):  # the server closed
+            while True:
+                header = await reader.readuntil(b"\r\n\r\n")
+                length = int(header.partition(b"Content-Length: ")[2].split()[0])
+                await self._received(json.loads(await reader.readexactly(length)))
+
+    async def _received(self, message: dict[str, Any]) -> None:
+        method, params = message.get("method"), message.get("params", {})
+        if method == types.CANCEL_REQUEST:
+            self.withdrawn.append(params["id"])
+        elif method == types.PROGRESS:
+            self.progress.append(params)
+        elif method and "id" in message and method not in self.silent:
+            self.send(id=message["id"], result=await self.editor.call(method, params, timeout=5))
 
     async def seen(self, name: str, text: str) -> None:
         """Wait until the server has the client's text."""
