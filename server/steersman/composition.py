@@ -43,7 +43,7 @@ def build(settings: Settings, client: ClientPorts) -> SessionApi:
         editor=client.editor,
         approvals=client.approvals,
         processes=processes,
-        tests=ServerTestRunner(processes, settings.tests),
+        tests=ServerTestRunner(processes, settings.tests.command),
         checks=HarnessChecks(),
         toolbox=toolbox,
         policies=[steps],

@@ -29,11 +29,11 @@ def encode(value: Any) -> bytes:
 
 
 def clean_text(text: str) -> str:
-    """Replace lone surrogates, which no UTF-8 frame can carry, by U+FFFD."""
+    """Replace each lone surrogate, which no UTF-8 frame can carry, by one U+FFFD; join halves that meet."""
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:
-        return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
     return text
 
 
