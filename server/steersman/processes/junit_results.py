@@ -16,19 +16,19 @@ WORST: tuple[TestOutcome, ...] = ("error", "failed", "skipped", "passed")
 """The order in which a test with several results is told, and in which tests are listed."""
 
 
-def read_cases(file: Path, folder: Path) -> list[TestCase] | None:
+def read_cases(file: Path, folder: Path, *, partial: bool = False) -> list[TestCase] | None:
     """The cases, the worst first, or None if there is no such file or nothing to be made of it.
 
-    `folder` is where the tests ran. Blocking: call it off the event loop.
+    `folder` is where the tests ran, `partial` whether they were interrupted. Blocking: call it off the loop.
     """
     data = _read(file)
     if data is None:
         return None
     try:
-        cases = [_case(case, folder) for suite in _suites(data) for case in suite]
+        cases = [case for suite in _suites(data) for case in _cases(suite, folder, partial=partial)]
     except Exception:
         return None  # whatever the parsers raise for it, it is no result
-    return _merged(cases)
+    return sorted(cases, key=lambda case: WORST.index(case.outcome))
 
 
 def _read(file: Path) -> bytes | None:
@@ -37,10 +37,11 @@ def _read(file: Path) -> bytes | None:
         descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
         return None
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode) or status.st_size > FILE_BYTES:
+        os.close(descriptor)
+        return None
     with os.fdopen(descriptor, "rb") as opened:
-        status = os.fstat(opened.fileno())
-        if not stat.S_ISREG(status.st_mode) or status.st_size > FILE_BYTES:
-            return None
         return opened.read(FILE_BYTES)
 
 
@@ -49,6 +50,27 @@ def _suites(data: bytes) -> list[junitparser.TestSuite]:
     if isinstance(root, junitparser.TestSuite):
         return [root]
     return list(root) if isinstance(root, junitparser.JUnitXml) else []
+
+
+def _cases(suite: junitparser.TestSuite, folder: Path, *, partial: bool) -> list[TestCase]:
+    """One entry a test: one whose teardown failed too is told twice by pytest.
+
+    An interrupted pytest lists the tests that were running as if they had passed, but does not count them:
+    the last ones without a result are those, so many as the suite's own count lacks.
+    """
+    found: dict[str, TestCase] = {}
+    for element in suite:
+        case = _case(element, folder)
+        known = found.get(case.id)
+        if known is None or WORST.index(case.outcome) < WORST.index(known.outcome):
+            found[case.id] = case
+    cases = list(found.values())
+    if partial:
+        for case in reversed([case for case in cases if case.outcome == "passed"]):
+            if len(cases) <= (suite.tests or 0):
+                break
+            cases.remove(case)
+    return cases
 
 
 def _case(case: junitparser.TestCase, folder: Path) -> TestCase:
@@ -97,13 +119,3 @@ def _outcome(result: object) -> TestOutcome:
             return "skipped"
         case _:
             return "passed"
-
-
-def _merged(cases: list[TestCase]) -> list[TestCase]:
-    """One entry a test: a test whose teardown failed too is told twice by pytest."""
-    found: dict[str, TestCase] = {}
-    for case in cases:
-        known = found.get(case.id)
-        if known is None or WORST.index(case.outcome) < WORST.index(known.outcome):
-            found[case.id] = case
-    return sorted(found.values(), key=lambda case: WORST.index(case.outcome))

@@ -87,7 +87,8 @@ class ServerTestRunner:
             outcome = await self._processes.run(spec, cancel)
             cases: list[TestCase] | None = None
             if pytest:
-                cases = await asyncio.to_thread(read_cases, results, folder)
+                partial = outcome.ended in ("timeout", "cancelled")
+                cases = await asyncio.to_thread(read_cases, results, folder, partial=partial)
         finally:
             await asyncio.to_thread(shutil.rmtree, aside, ignore_errors=True)
         return receipt_of(run, outcome, folder=folder.as_uri(), argv=argv, pytest=pytest, cases=cases)
