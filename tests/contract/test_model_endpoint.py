@@ -355,9 +355,7 @@ async def test_gzip_that_nobody_asked_for_is_unpacked() -> None:
     assert endpoint.requests[0].headers["accept-encoding"] == "identity"
 
 
-@pytest.mark.parametrize(
-    "line", [b"x" * (1 << 20), b": " + b"c" * (1 << 20) + b"\n", b'{"a":' + b"1" * (1 << 20)]
-)
+@pytest.mark.parametrize("beginning", [b"x", b": c", b'{"a":1'], ids=["line", "comments", "json"])
 async def test_a_gzip_bomb_ends_in_a_clear_failure_not_in_gigabytes(beginning: bytes) -> None:
     end = b"\n" if beginning.startswith(b":") else b""
     bomb = gzip.compress((beginning + b"1" * (1 << 20) + end) * 80, compresslevel=1)

@@ -15,8 +15,13 @@ class Halves:
         """The text without lone surrogates. A half at its end waits for what comes next."""
         if self._waiting:
             text = self._waiting.pop(channel, "") + text
-        if text.isascii() or not any("\ud800" <= char <= "\udfff" for char in text):
-            return text
+        try:
+            text.encode()
+        except UnicodeEncodeError:
+            return self._mended(channel, text)
+        return text
+
+    def _mended(self, channel: Hashable, text: str) -> str:
         if "\ud800" <= text[-1] <= "\udbff":
             self._waiting[channel] = text[-1]
             text = text[:-1]
