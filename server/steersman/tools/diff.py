@@ -10,8 +10,9 @@ from difflib import SequenceMatcher, unified_diff
 
 import msgspec
 
+from steersman.errors import ToolFailed
 from steersman.ports.editor import Replacement
-from steersman.tools.lines import NormalText, split
+from steersman.tools.lines import NormalText, normalise, split
 
 _MOST_PAIRS = 4_000_000
 """Pairs of lines above which a changed middle is taken as one piece: comparing would take seconds."""
@@ -49,9 +50,20 @@ def counts(before: str, after: str) -> tuple[int, int]:
     return added, removed
 
 
-def replacements(text: NormalText, found: list[Span]) -> tuple[Replacement, ...]:
-    """Spans of the LF view as replacements of the original text, in its own line ending."""
-    return tuple(
+class Rewrite(msgspec.Struct, frozen=True):
+    """A change of an original text: its replacements, and the whole text that they make."""
+
+    replacements: tuple[Replacement, ...]
+    expected: str
+
+
+def rewrite(text: NormalText, found: list[Span]) -> Rewrite:
+    """Spans of the LF view as a change of the original text, in its own line ending.
+
+    Raises:
+        ToolFailed: `FAILED` – a lone CR would meet an LF, and two line ends would become one.
+    """
+    changes = tuple(
         Replacement(
             start=text.original_offset(span.start),
             end=text.original_offset(span.end),
@@ -59,6 +71,14 @@ def replacements(text: NormalText, found: list[Span]) -> tuple[Replacement, ...]
         )
         for span in found
     )
+    expected = _spliced(text.original, [Span(c.start, c.end, c.new_text) for c in changes])
+    if normalise(expected) != _spliced(text.text, found):
+        raise ToolFailed(
+            "FAILED",
+            "the file mixes CR and LF line endings, and this change would join two of them: "
+            "give the file one kind of line ending first",
+        )
+    return Rewrite(changes, expected)
 
 
 def line_ranges(text: str, found: list[Span]) -> tuple[tuple[int, int], ...]:
@@ -73,19 +93,19 @@ def line_ranges(text: str, found: list[Span]) -> tuple[tuple[int, int], ...]:
     return tuple(ranges)
 
 
-def applied(text: str, changes: tuple[Replacement, ...]) -> str:
-    """The text after replacements that are in ascending order and do not overlap."""
-    parts: list[str] = []
-    position = 0
-    for change in changes:
-        parts += (text[position : change.start], change.new_text)
-        position = change.end
-    return "".join((*parts, text[position:]))
-
-
 def unified(before: str, after: str) -> str:
     """A unified diff of two LF texts, with one line of context and without file names."""
     return "\n".join(list(unified_diff(split(before), split(after), n=1, lineterm=""))[2:])
+
+
+def _spliced(text: str, found: list[Span]) -> str:
+    """The text after spans that are in ascending order and do not overlap."""
+    parts: list[str] = []
+    position = 0
+    for span in found:
+        parts += (text[position : span.start], span.new)
+        position = span.end
+    return "".join((*parts, text[position:]))
 
 
 def _with_endings(text: str) -> list[str]:

@@ -56,7 +56,7 @@ def plan(original: str, hunks: list[Hunk]) -> Plan:
 
     Raises:
         ToolFailed: `NOT_FOUND`, `NOT_UNIQUE` or `INVALID_ARGUMENTS`, naming every hunk that does not fit;
-            nothing is planned then.
+            `FAILED`, see `diff.rewrite`. Nothing is planned then.
     """
     text = NormalText(original)
     found: list[_Found] = []
@@ -89,10 +89,10 @@ def _planned(text: NormalText, found: list[_Found]) -> Plan:
         last = first + hit.new.removesuffix("\n").count("\n")
         lines.append((first, last))
         shift += hit.new.count("\n") - text.text.count("\n", hit.start, hit.end)
-    changes = diff.replacements(text, spans)
+    made = diff.rewrite(text, spans)
     return Plan(
-        replacements=changes,
-        expected=diff.applied(text.original, changes),
+        replacements=made.replacements,
+        expected=made.expected,
         lines=tuple(lines),
         notes=tuple(f"edit {hit.hunk}: {hit.note}" for hit in found if hit.note),
     )

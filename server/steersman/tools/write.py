@@ -102,11 +102,11 @@ async def _replace(
     _check_known(context, name, document, overwrite)
     view = NormalText(document.text)
     spans = await asyncio.to_thread(diff.spans, view.text, new)
-    replacements = diff.replacements(view, spans)
-    expected = diff.applied(document.text, replacements)
+    made = diff.rewrite(view, spans)
+    expected = made.expected
     refuse_unencodable(expected, document)
     aim = changes.Aim(uri=document.uri, kind="edit", before=document.text, after=expected)
-    change = EditText(document=document, replacements=replacements, expected=expected)
+    change = EditText(document=document, replacements=made.replacements, expected=expected)
     applied = await changes.make(context, f"write {name}", change, (aim,))
     if applied.status == "stale":
         raise ToolFailed("STALE", f"{name} changed while it was written: nothing was changed, read it again")

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from steersman.errors import ToolFailed
-from steersman.tools.diff import applied, counts, spans
+from steersman.tools.diff import counts, spans
 from steersman.tools.lines import NormalText, normalise, split
 from steersman.tools.match import Hunk, plan
 
@@ -162,7 +162,13 @@ def test_an_edit_changes_the_intended_range_and_nothing_else(
     assert made.expected.startswith(before)
     assert made.expected.endswith(after)
     assert normalise(made.expected) == normalise(before) + normalise(new) + normalise(after)
-    assert applied(text, made.replacements) == made.expected
+    for replacement in reversed(made.replacements):
+        text = text[: replacement.start] + replacement.new_text + text[replacement.end :]
+    assert text == made.expected
+
+
+def test_an_edit_that_would_make_one_line_end_of_two_is_refused() -> None:
+    assert "mixes CR and LF" in str(refused("\ra\n", ("a", "")))
 
 
 @given(old=TEXTS, new=TEXTS)

@@ -196,8 +196,8 @@ def test_a_link_hides_neither_a_protected_nor_a_secret_name(context: Context, ro
 
 @pytest.mark.parametrize(
     "path",
-    [".env", ".env.local", "prod.env", ".ENV", ".e\u200dnv", "id_rsa", "keys/server.pem", "a.key", ".ssh/config",
-     ".aws/credentials", ".netrc", "credentials.json"],
+    [".env", ".env.local", "prod.env", ".ENV", ".e\u200dnv", "id_rsa", "keys/server.pem", "a.key",
+     ".ssh/config", ".aws/credentials", ".netrc", "credentials.json"],
 )  # fmt: skip
 def test_secret_names_are_asked_about_for_reading_and_editing(
     context: Context, root: Path, path: str
@@ -213,7 +213,7 @@ def test_secret_names_are_asked_about_for_reading_and_editing(
 
 
 @pytest.mark.parametrize(
-    "path", [".env.example", "environment.py", "key.py", "src/credentials.py", "keys/README.md"]
+    "path", [".env.example", "environment.py", "key.py", "credentials.py", "keys/README"]
 )
 def test_ordinary_names_are_not_secret(path: str) -> None:
     assert not is_secret(PurePath(path))
