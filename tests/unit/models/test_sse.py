@@ -25,6 +25,7 @@ def read(pieces: list[bytes], limit: int = 1000) -> list[ServerEvent]:
         (b"data:  a\r\r", [(b"", b" a")]),
         (b"\xef\xbb\xbfdata: a\n\n", [(b"", b"a")]),
         (b"data: a\ndata: b\n\n", [(b"", b"a\nb")]),
+        (b"data: a\r\ndata: b\r\n\r\n", [(b"", b"a\nb")]),
         (b"data\n\n", [(b"", b"")]),
         (b": comment\n\ndata: a\n\n", [(b"", b"a")]),
         (b"event: error\ndata: a\n\ndata: b\n\n", [(b"error", b"a"), (b"", b"b")]),
