@@ -8,7 +8,8 @@ from typing import Final
 
 from steersman.errors import StorageFailed
 
-_MOUNTINFO: Final = Path("/proc/self/mountinfo")
+MOUNTINFO: Final = Path("/proc/self/mountinfo")
+_MOUNT: Final = re.compile(r"^\d+ \d+ \S+ \S+ (?P<point>\S+) .*? - (?P<kind>\S+)", re.MULTILINE)
 _NETWORK: Final = frozenset(
     {
         "afs", "beegfs", "ceph", "cifs", "coda", "davfs", "fuse.ceph", "fuse.curlftpfs", "fuse.davfs2",
@@ -18,7 +19,7 @@ _NETWORK: Final = frozenset(
 )  # fmt: skip
 
 
-def network_file_system(path: Path, mountinfo: Path = _MOUNTINFO) -> str | None:
+def network_file_system(path: Path) -> str | None:
     """The name of the network file system that `path` lies on, or None.
 
     Knows Linux mounts and Windows network shares; elsewhere it finds nothing.
@@ -27,15 +28,14 @@ def network_file_system(path: Path, mountinfo: Path = _MOUNTINFO) -> str | None:
     if real.drive.startswith("\\\\"):
         return "network share"
     try:
-        mounts = mountinfo.read_text(encoding="utf-8", errors="surrogateescape")
+        mounts = MOUNTINFO.read_text(encoding="utf-8", errors="surrogateescape")
     except OSError:
         return None
     kind, deepest = "", -1
-    for line in mounts.splitlines():
-        fields, _, rest = line.partition(" - ")
-        point = Path(_unescape(fields.split(" ")[4]))
+    for match in _MOUNT.finditer(mounts):
+        point = Path(_unescape(match["point"]))
         if real.is_relative_to(point) and len(point.parts) >= deepest:  # the later mount covers the earlier
-            kind, deepest = rest.split(" ", 1)[0], len(point.parts)
+            kind, deepest = match["kind"], len(point.parts)
     return kind if kind in _NETWORK else None
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
 from steersman.domain.events import CHUNK, StoredEvent
-from steersman.ports.event_log import EventReader
+from steersman.ports.event_log import EventLog, EventReader, SessionStore
 
 
 def row(seq: int, text: str = "x", *, type_: str = "step/start") -> StoredEvent:
@@ -28,3 +31,23 @@ def rows(first: int, last: int) -> list[StoredEvent]:
 async def scanned(reader: EventReader) -> list[StoredEvent]:
     """All that a scan gives."""
     return [event async for batch in reader.scan() for event in batch]
+
+
+@asynccontextmanager
+async def new_log(store: SessionStore, session_id: str) -> AsyncIterator[EventLog]:
+    """A new log that is closed also when the test fails: an open one keeps the process alive."""
+    log = await store.create(session_id, None)
+    try:
+        yield log
+    finally:
+        await log.close()
+
+
+@asynccontextmanager
+async def opened(store: SessionStore, session_id: str) -> AsyncIterator[EventLog]:
+    """A log opened for writing, closed like `new_log`'s."""
+    log = await store.open(session_id)
+    try:
+        yield log
+    finally:
+        await log.close()
