@@ -1,0 +1,239 @@
+"""Our requests: decoded strictly, answered once, in order, and before the events that they caused."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from steersman.domain.events import StoredEvent
+from steersman.errors import InvalidParams, SessionLocked, TurnMismatch
+from steersman.lsp.messages import COMMANDS, ROUTES
+from steersman.sessions import requests as rq
+from tests.lsp.wire import EXPERIMENTAL, Served, served
+
+
+async def resolve(desk: Served, result: Any, which: int = -1) -> None:
+    """Resolve one of the verbs' futures, the last one that is asked for unless said."""
+    while len(desk.sessions.futures) <= max(which, 0) or desk.sessions.futures[which].done():
+        await asyncio.sleep(0)
+    desk.sessions.futures[which].set_result(result)
+
+
+async def test_a_request_reaches_its_verb_and_is_answered_with_its_result() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = desk.wire.ask("steersman/turn/prompt", {"sessionId": "s", "text": "hi", "more": 1})
+        await resolve(desk, rq.Accepted(message_id="m", outcome="started", turn=1))
+        answer = await desk.wire.answer(asked)
+        assert answer["result"] == {"messageId": "m", "outcome": "started", "turn": 1}
+        assert desk.sessions.called == [("prompt", rq.Prompt(session_id="s", text="hi"))]
+
+
+async def test_the_answer_leaves_before_the_events_that_are_told_in_the_next_tick() -> None:
+    async with served() as desk:
+        await desk.wire.initialize(EXPERIMENTAL)
+        asked = desk.wire.ask("steersman/turn/prompt", {"sessionId": "s", "text": "hi"})
+        while not desk.sessions.futures:
+            await asyncio.sleep(0)
+        assert desk.ports is not None
+        row = StoredEvent(seq=1, time=1, type="turn/start", data=b'{"turn":1,"trigger":"human"}')
+        desk.sessions.futures[0].set_result(rq.Accepted(message_id="m", outcome="started"))
+        asyncio.get_running_loop().call_soon(desk.ports.feed.appended, "s", [row])
+        first, second = await desk.wire.receive(), await desk.wire.receive()
+        assert first["id"] == asked
+        assert second["method"] == "steersman/session/didAppend"
+        assert second["params"]["events"][0]["data"] == {"turn": 1, "trigger": "human"}
+
+
+BAD: dict[str, Any] = {
+    "steersman/session/new": {"mode": "fast"},
+    "steersman/session/list": {"limit": 0},
+    "steersman/session/open": {},
+    "steersman/session/close": {"sessionId": 5},
+    "steersman/session/rename": {"sessionId": "s"},
+    "steersman/session/delete": [],
+    "steersman/session/events": {"sessionId": "s", "afterSeq": -1},
+    "steersman/session/configure": {"sessionId": "s", "mode": 1},
+    "steersman/turn/prompt": {"sessionId": "s", "text": ""},
+    "steersman/turn/steer": {"sessionId": "s", "text": 5},
+    "steersman/turn/cancel": {"sessionId": "s", "queue": "burn"},
+    "steersman/queue/remove": {"sessionId": "s"},
+    "steersman/queue/update": {"sessionId": "s", "messageId": "m"},
+    "steersman/queue/release": "s",
+    "steersman/credentials/set": {"apiKey": ""},
+    "steersman/status": 5,
+}
+
+
+def test_every_method_has_bad_params_to_try() -> None:
+    assert set(BAD) == set(ROUTES)
+
+
+@pytest.mark.parametrize("method", sorted(ROUTES))
+async def test_params_that_do_not_fit_are_refused_with_the_member(method: str) -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        error = await desk.wire.error(method, BAD[method])
+        assert error["code"] == -32602
+        assert error["data"]["errors"][0].startswith("$")
+        assert desk.sessions.called == []
+
+
+async def test_the_error_names_the_member() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        error = await desk.wire.error("steersman/turn/prompt", {"sessionId": "s", "text": 5})
+        assert "$.text" in error["message"]
+        params = {"sessionId": "s", "text": "x", "checks": [{"kind": "command", "argv": "ls"}]}
+        error = await desk.wire.error("steersman/turn/prompt", params)
+        assert error["data"]["errors"][0].startswith("$.checks[0].argv")
+
+
+@pytest.mark.parametrize(
+    ("raised", "code", "data"),
+    [
+        (
+            SessionLocked("locked", holder={"pid": 1}),
+            -32803,
+            {"kind": "sessionLocked", "retryable": True, "holder": {"pid": 1}},
+        ),
+        (TurnMismatch("no", turn=None), -32803, {"kind": "turnMismatch", "retryable": False, "turn": None}),
+        (InvalidParams("bad", ["$.x: bad"]), -32602, {"errors": ["$.x: bad"]}),
+        (ZeroDivisionError("secret path /home/me"), -32603, {"kind": "internal"}),
+    ],
+)
+async def test_failures_have_their_code_and_tell_no_more_than_they_should(
+    raised: Exception, code: int, data: Any
+) -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = desk.wire.ask("steersman/session/open", {"sessionId": "s"})
+        while not desk.sessions.futures:
+            await asyncio.sleep(0)
+        desk.sessions.futures[0].set_exception(raised)
+        error = (await desk.wire.answer(asked))["error"]
+        assert (error["code"], error["data"]) == (code, data)
+        assert "secret" not in str(error)
+
+
+@pytest.mark.parametrize("method", ["steersman/nothing", "steersman/goal/create", "no/such/method"])
+async def test_an_unknown_request_is_method_not_found(method: str) -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        assert (await desk.wire.error(method, {}))["code"] == -32601
+
+
+async def test_unknown_notifications_are_ignored() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        for method in ("steersman/nothing", "$/unknown", "whatever"):
+            desk.wire.tell(method, {"a": 1})
+        desk.wire.tell("steersman/workspace/trust", {"trusted": "yes"})
+        desk.wire.tell("steersman/workspace/trust", {"trusted": False})
+        assert (await desk.wire.error("steersman/nothing"))["code"] == -32601
+        assert desk.sessions.trusted == [False]
+
+
+async def test_cancel_request_stops_the_waiting_and_not_the_work() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = desk.wire.ask("steersman/turn/prompt", {"sessionId": "s", "text": "x"})
+        desk.wire.tell("$/cancelRequest", {"id": asked})
+        assert (await desk.wire.answer(asked))["error"]["code"] == -32800
+        (future,) = desk.sessions.futures
+        assert not future.cancelled()
+        future.set_result(rq.Accepted(message_id="m", outcome="started"))
+        status = desk.wire.ask("steersman/status", {})
+        await resolve(desk, rq.Nothing())
+        assert (await desk.wire.receive())["id"] == status, "the late answer was sent too"
+
+
+async def test_a_late_failure_of_a_cancelled_request_disturbs_nobody() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = desk.wire.ask("steersman/turn/prompt", {"sessionId": "s", "text": "x"})
+        desk.wire.tell("$/cancelRequest", {"id": asked})
+        await desk.wire.answer(asked)
+        desk.sessions.futures[0].set_exception(ValueError("late"))
+        desk.wire.tell("$/cancelRequest", {"id": asked})
+        desk.wire.tell("$/cancelRequest", {"id": 99})
+        desk.wire.tell("$/cancelRequest", {})
+        assert (await desk.wire.error("steersman/nothing"))["code"] == -32601
+
+
+async def test_requests_reach_the_verbs_in_the_order_in_which_they_came() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        for n in range(50):
+            desk.wire.ask("steersman/turn/prompt", {"sessionId": "s", "text": str(n)})
+            desk.wire.ask("steersman/turn/steer", {"sessionId": "s", "text": str(n)})
+        while len(desk.sessions.called) < 100:
+            await asyncio.sleep(0)
+        seen = [(verb, params.text) for verb, params in desk.sessions.called]
+        assert seen == [(verb, str(n)) for n in range(50) for verb in ("prompt", "steer")]
+
+
+def test_every_acting_method_has_a_command_twin_and_credentials_have_none() -> None:
+    assert {route.command for route in ROUTES.values() if route.command is None} <= {None}
+    assert [m for m, route in ROUTES.items() if route.command is None] == ["steersman/credentials/set"]
+    assert len(COMMANDS) == len(ROUTES) - 1
+
+
+async def test_a_command_is_its_request() -> None:
+    async with served() as desk:
+        result = await desk.wire.initialize()
+        assert "steersman.prompt" in result["capabilities"]["executeCommandProvider"]["commands"]
+        params = {"command": "steersman.steer", "arguments": [{"sessionId": "s", "text": "x"}]}
+        asked = desk.wire.ask("workspace/executeCommand", params)
+        await resolve(desk, rq.Accepted(message_id="m", outcome="injected"))
+        assert (await desk.wire.answer(asked))["result"]["outcome"] == "injected"
+        assert desk.sessions.called == [("steer", rq.Steer(session_id="s", text="x"))]
+
+
+async def test_a_command_without_a_session_uses_the_latest() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = desk.wire.ask(
+            "workspace/executeCommand", {"command": "steersman.prompt", "arguments": [{"text": "x"}]}
+        )
+        await resolve(desk, "s-latest")
+        while len(desk.sessions.futures) < 2:
+            await asyncio.sleep(0)
+        await resolve(desk, rq.Accepted(message_id="m", outcome="started"), 1)
+        await desk.wire.answer(asked)
+        assert desk.sessions.called[1] == ("prompt", rq.Prompt(session_id="s-latest", text="x"))
+
+
+@pytest.mark.parametrize("arguments", [None, [], [None]])
+async def test_a_command_without_arguments_has_empty_params(arguments: Any) -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = desk.wire.ask(
+            "workspace/executeCommand", {"command": "steersman.status", "arguments": arguments}
+        )
+        await resolve(desk, rq.Nothing())
+        assert (await desk.wire.answer(asked))["result"] == {}
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {"command": "steersman.prompt", "arguments": [{}]},
+        {"command": "steersman.prompt", "arguments": [5]},
+        {"command": "steersman.prompt", "arguments": [{}, {}]},
+        {"command": "steersman.prompt", "arguments": "x"},
+        {"command": "steersman.unknown", "arguments": []},
+        {"command": "other.command", "arguments": []},
+        {"command": 5},
+        {},
+        None,
+    ],
+)
+async def test_a_command_that_does_not_fit_is_refused(params: Any) -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        error = await desk.wire.error("workspace/executeCommand", params)
+        assert error["code"] == -32602
+        assert desk.sessions.called == []
