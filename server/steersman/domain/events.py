@@ -11,6 +11,7 @@ from typing import Any, Final, Literal
 import msgspec
 
 from steersman.domain.checks import Check, CheckResult, Verdict
+from steersman.domain.goal import By, Goal, GoalRef, Operation
 from steersman.domain.messages import (
     ContextItem,
     Delta,
@@ -302,6 +303,37 @@ class TestsReceipt(TestReceipt, EventData, frozen=True):
     """A receipt as an event: the receipt's own members."""
 
 
+class GoalChanged(EventData, frozen=True):
+    """`goal` is the full snapshot after the change, None after `clear`; `ref` the state it made."""
+
+    operation: Operation
+    by: By
+    ref: GoalRef
+    goal: Goal | None
+    reason: str | None = None
+
+
+class GoalRound(EventData, frozen=True):
+    """A round on its way into the loop. Only `admitted` uses its number up."""
+
+    goal_id: str
+    revision: int
+    round: int
+    status: Literal["queued", "claimed", "admitted", "stale"]
+    reason: str | None = None
+
+
+class GoalBlocker(EventData, frozen=True):
+    """The model says that it is blocked; `consecutive` rounds in a row it gave the same `key`."""
+
+    goal_id: str
+    revision: int
+    round: int
+    key: str
+    message: str
+    consecutive: int
+
+
 class GoalVerification(EventData, frozen=True):
     """What the harness found when it ran checks. Outside a goal `goal_id` and `revision` are unset."""
 
@@ -362,6 +394,9 @@ EVENT_DATA: Final[dict[str, type[EventData]]] = {
     "edit/planned": EditPlanned,
     "edit/applied": EditApplied,
     "tests/receipt": TestsReceipt,
+    "goal/change": GoalChanged,
+    "goal/round": GoalRound,
+    "goal/blocker": GoalBlocker,
     "goal/verification": GoalVerification,
     "exit/verdict": ExitVerdict,
     "task/state": TaskChanged,

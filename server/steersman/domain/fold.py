@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from steersman.domain import events as ev
+from steersman.domain.fold_goal import GOAL_REDUCERS
 from steersman.domain.fold_inbox import INBOX_REDUCERS
 from steersman.domain.fold_rules import require
 from steersman.domain.fold_session import SESSION_REDUCERS
@@ -26,6 +27,7 @@ REDUCERS: Final[dict[type[ev.EventData], Reducer]] = {
     **INBOX_REDUCERS,
     **TURN_REDUCERS,
     **TOOL_REDUCERS,
+    **GOAL_REDUCERS,
 }
 
 

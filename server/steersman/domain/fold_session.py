@@ -50,16 +50,6 @@ def _task(state: SessionState, event: ev.Event, data: ev.TaskChanged) -> Session
     return replace(state, task=data.to)
 
 
-def _verification(state: SessionState, event: ev.Event, data: ev.GoalVerification) -> SessionState:
-    if data.phase != "prompt":
-        return state
-    turn = state.turn
-    require(turn is not None, event, "a prompt's checks run inside its turn")
-    assert turn is not None  # noqa: S101 - narrowed by the rule above
-    failed = turn.failed_checks + 1 if data.verdict == "fail" else 0
-    return replace(state, turn=replace(turn, failed_checks=failed))
-
-
 def _recorded(state: SessionState, event: ev.Event, data: ev.EventData) -> SessionState:
     """Kept for people and for replay; no state follows from it."""
     return state
@@ -70,7 +60,6 @@ SESSION_REDUCERS: Final[dict[type[ev.EventData], Any]] = {
     ev.SessionOpened: _opened,
     ev.SessionConfigured: _configured,
     ev.TaskChanged: _task,
-    ev.GoalVerification: _verification,
     ev.ExitVerdict: _recorded,
     ev.TestsReceipt: _recorded,
 }

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from steersman.domain import events as ev
 from steersman.domain.fold_rules import open_step, open_turn, refuse, require, with_step
-from steersman.domain.messages import Notice
+from steersman.domain.messages import Human, Notice
 from steersman.domain.state import AssistantEntry, OpenStep, OpenTurn, SessionState, UserEntry
 from steersman.domain.usage import Usage, add
 
@@ -19,6 +19,9 @@ FIRST_WORDS = 80
 def _turn_start(state: SessionState, event: ev.Event, data: ev.TurnStart) -> SessionState:
     require(state.turn is None, event, "a turn is open already")
     require(data.turn == state.turns + 1, event, f"turn {data.turn} does not follow {state.turns}")
+    pending = state.goals.pending
+    if data.trigger == "goal":
+        require(pending is not None and pending.claimed, event, "no round was claimed")
     turn = OpenTurn(number=data.turn, trigger=data.trigger, started_at=event.time)
     return replace(state, turn=turn, turns=data.turn)
 
@@ -27,6 +30,7 @@ def _turn_end(state: SessionState, event: ev.Event, data: ev.TurnEnd) -> Session
     turn = open_turn(state, event, data.turn)
     require(turn.open_step is None, event, "a step is still open")
     require(not turn.claimed, event, "a claimed message was not told to the model")
+    require(turn.trigger != "goal" or turn.round is not None, event, "its round was never admitted")
     return replace(state, turn=None)
 
 
@@ -45,7 +49,10 @@ def _step_end(state: SessionState, event: ev.Event, data: ev.StepEnd) -> Session
     require(state.approval is None, event, "an approval is open")
     require(not turn.claimed, event, "a claimed message was not told to the model")
     require(_covers(data.usage, step.usage), event, "the usage is less than its requests told")
-    return with_step(replace(state, usage=add(state.usage, data.usage)), turn, None)
+    goals = state.goals
+    if goals.current is not None and goals.current.unfinished:
+        goals = replace(goals, usage=add(goals.usage, data.usage), steps=goals.steps + 1)
+    return with_step(replace(state, usage=add(state.usage, data.usage), goals=goals), turn, None)
 
 
 def _covers(total: Usage, part: Usage) -> bool:
@@ -66,6 +73,8 @@ def _user_message(state: SessionState, event: ev.Event, data: ev.UserMessage) ->
         turn = replace(turn, claimed=claimed[1:])
     elif not isinstance(data.source, Notice):
         refuse(event, "this message was not claimed")
+    if isinstance(data.source, Human) and turn.human_step is None:
+        turn = replace(turn, human_step=data.step)
     entry = UserEntry(text=data.text, source=data.source, context=data.context)
     if not isinstance(data.source, Notice) and not state.first_words:
         state = replace(state, first_words=" ".join(data.text.split())[:FIRST_WORDS])

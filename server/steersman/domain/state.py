@@ -11,9 +11,18 @@ import msgspec
 from pyrsistent import PMap, PVector, pmap, pvector
 
 from steersman.domain.checks import Check
-from steersman.domain.events import ApprovalAsked, CallMode, Mode, Parent, RequestHeader
+from steersman.domain.events import (
+    ApprovalAsked,
+    CallMode,
+    GoalVerification,
+    Mode,
+    Parent,
+    RequestHeader,
+)
+from steersman.domain.goal import Goal
 from steersman.domain.messages import (
     ContextItem,
+    GoalSource,
     HeldReason,
     Human,
     Outcome,
@@ -73,6 +82,11 @@ class Inbox(Frozen, frozen=True):
         return None
 
     @property
+    def people_wait(self) -> bool:
+        """Whether a person's message waits, held or not: it goes before every round."""
+        return any(m.is_human for m in (*self.next_turn, *self.next_step))
+
+    @property
     def human_steers(self) -> tuple[Waiting, ...]:
         return tuple(m for m in self.next_step if m.is_human)
 
@@ -110,8 +124,39 @@ class OpenStep(Frozen, frozen=True):
         return tuple(c for c in self.calls if c.status != "done")
 
 
+class PendingRound(Frozen, frozen=True):
+    """A goal round that is not admitted yet: its message waits in next-turn, and a person goes before it."""
+
+    source: GoalSource
+    message_id: str
+    claimed: bool = False
+
+
+class Blocker(Frozen, frozen=True):
+    """What the model said that blocks it: the folded key, the last round, and how many rounds in a row."""
+
+    key: str
+    round: int
+    consecutive: int
+
+
+class GoalRecord(Frozen, frozen=True):
+    """What the log says of goals. `current` is the goal, unless it was cleared; ids are never used again."""
+
+    current: Goal | None = None
+    used_ids: PMap[str, bool] = pmap()
+    pending: PendingRound | None = None
+    blocker: Blocker | None = None
+    verification: GoalVerification | None = None
+    usage: Usage = Usage()
+    steps: int = 0
+
+
 class OpenTurn(Frozen, frozen=True):
-    """The turn in work. `step` is the number of its last step, `claimed` what the next messages must be."""
+    """The turn in work. `step` is the number of its last step, `claimed` what the next messages must be.
+
+    `round` is the goal round that started it; `human_step` the first step that showed a person's message.
+    """
 
     number: int
     trigger: Literal["human", "goal"]
@@ -122,6 +167,8 @@ class OpenTurn(Frozen, frozen=True):
     checks: tuple[Check, ...] = ()
     failed_checks: int = 0
     cut_replies: int = 0
+    round: GoalSource | None = None
+    human_step: int | None = None
 
 
 class UserEntry(Frozen, frozen=True):
@@ -179,6 +226,12 @@ class SessionState(Frozen, frozen=True):
     context_tokens: int = 0
     context_estimated: bool = False
     task: TaskState = "IDLE"
+    goals: GoalRecord = GoalRecord()
+
+    @property
+    def goal(self) -> Goal | None:
+        """The current goal, as the log has it (whether it is armed only the process knows)."""
+        return self.goals.current
 
     @property
     def step(self) -> OpenStep | None:

@@ -1,0 +1,152 @@
+"""Reducers for goals: exact transitions, exact members, rounds without gap (goal.md, "Strict fold")."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from msgspec.structs import replace
+
+from steersman.domain import events as ev
+from steersman.domain.fold_rules import refuse, require
+from steersman.domain.goal import FROM, MAY_CHANGE, TO, Goal
+from steersman.domain.messages import GoalSource
+from steersman.domain.state import Blocker, GoalRecord, PendingRound, SessionState
+
+
+def _changed(state: SessionState, event: ev.Event, data: ev.GoalChanged) -> SessionState:
+    current = state.goals.current
+    if data.operation == "create":
+        return _created(state, event, data)
+    if current is None:
+        refuse(event, "there is no goal")
+    require(current.phase in FROM[data.operation], event, f"a {current.phase} goal has no {data.operation}")
+    next_ref = replace(current.ref, revision=current.revision + 1)
+    require(data.ref == next_ref, event, f"revision {data.ref.revision} does not follow {current.revision}")
+    if data.operation == "clear":
+        require(data.goal is None, event, "a cleared goal has no snapshot")
+        return _with(state, replace(state.goals, current=None, blocker=None, verification=None))
+    if data.goal is None:
+        refuse(event, "the snapshot is missing")
+    _require_only(event, data, current, data.goal)
+    goals = replace(state.goals, current=data.goal)
+    if data.operation in ("edit", "resume"):
+        goals = replace(goals, blocker=None)
+    return _with(state, goals)
+
+
+def _created(state: SessionState, event: ev.Event, data: ev.GoalChanged) -> SessionState:
+    current, goal = state.goals.current, data.goal
+    require(current is None or not current.unfinished, event, "the goal before is not finished")
+    if goal is None:
+        refuse(event, "the snapshot is missing")
+    require(goal.ref == data.ref and goal.revision == 1, event, "a new goal has revision 1")
+    require(goal.id not in state.goals.used_ids, event, f"goal id {goal.id} was used before")
+    require(goal.phase == "active" and goal.blocked_reason is None, event, "a new goal is active")
+    require(goal.rounds_started == 0, event, "a new goal has started no round")
+    require(goal.created_at == goal.updated_at <= event.time, event, "its times do not fit")
+    used = state.goals.used_ids.set(goal.id, True)
+    return _with(state, GoalRecord(current=goal, used_ids=used, pending=state.goals.pending))
+
+
+def _require_only(event: ev.Event, data: ev.GoalChanged, before: Goal, after: Goal) -> None:
+    """Only what the operation may change has changed."""
+    may = MAY_CHANGE[data.operation] | {"revision", "updated_at"}
+    for name in Goal.__struct_fields__:
+        if name not in may:
+            same = getattr(before, name) == getattr(after, name)
+            require(same, event, f"{data.operation} does not change {name}")
+    require(after.ref == data.ref, event, "the ref is not that of the snapshot")
+    require(before.updated_at <= after.updated_at <= event.time, event, "its time goes back or ahead")
+    phase = TO.get(data.operation, before.phase)
+    require(after.phase == phase, event, f"after {data.operation} a goal is {phase}")
+    blocked = after.blocked_reason is not None
+    require(
+        blocked == (after.phase == "blocked"), event, "a reason belongs to a blocked goal, and only there"
+    )
+
+
+def _round(state: SessionState, event: ev.Event, data: ev.GoalRound) -> SessionState:
+    goals = state.goals
+    source = GoalSource(goal_id=data.goal_id, revision=data.revision, round=data.round)
+    if data.status == "queued":
+        require(goals.pending is None, event, "another round is pending")
+        _require_current(state, event, source)
+        waits = [m for m in state.inbox.next_turn if m.source == source]
+        if len(waits) != 1:
+            refuse(event, "its message does not wait")
+        return _with(
+            state, replace(goals, pending=PendingRound(source=source, message_id=waits[0].message_id))
+        )
+    pending = goals.pending
+    if pending is None or pending.source != source:
+        refuse(event, "this round is not pending")
+    if data.status == "stale":
+        require(state.inbox.find(pending.message_id) is None, event, "its message still waits")
+        return _with(state, replace(goals, pending=None))
+    _require_current(state, event, source)
+    if data.status == "claimed":
+        require(not pending.claimed, event, "it was claimed before")
+        return _with(state, replace(goals, pending=replace(pending, claimed=True)))
+    return _admitted(state, event, pending)
+
+
+def _admitted(state: SessionState, event: ev.Event, pending: PendingRound) -> SessionState:
+    turn, goal = state.turn, state.goals.current
+    if turn is None or goal is None:
+        refuse(event, "no turn is open for it")
+    fits = turn.trigger == "goal" and turn.step == 0 and turn.round is None
+    require(fits and pending.claimed, event, "a round is admitted with its turn")
+    told = [m.message_id for m in turn.claimed]
+    require(pending.message_id in told, event, "its message was not claimed")
+    goal = replace(goal, rounds_started=goal.rounds_started + 1)
+    state = replace(state, turn=replace(turn, round=pending.source))
+    return _with(state, replace(state.goals, current=goal, pending=None))
+
+
+def _require_current(state: SessionState, event: ev.Event, source: GoalSource) -> None:
+    goal = state.goals.current
+    if goal is None or goal.phase != "active":
+        refuse(event, "no goal is active")
+    same = (goal.id, goal.revision) == (source.goal_id, source.revision)
+    require(same, event, "the goal has another revision")
+    require(source.round == goal.rounds_started + 1, event, f"round {source.round} is not the next one")
+
+
+def _blocker(state: SessionState, event: ev.Event, data: ev.GoalBlocker) -> SessionState:
+    goal = state.goals.current
+    require(goal is not None and goal.id == data.goal_id, event, "no such goal")
+    before = state.goals.blocker
+    follows = before is not None and before.key == data.key and before.round == data.round - 1
+    same_round = before is not None and before.key == data.key and before.round == data.round
+    expected = 1
+    if before is not None and follows:
+        expected = before.consecutive + 1
+    elif before is not None and same_round:
+        expected = before.consecutive
+    require(data.consecutive == expected, event, f"it is {expected} in a row, not {data.consecutive}")
+    blocker = Blocker(key=data.key, round=data.round, consecutive=data.consecutive)
+    return _with(state, replace(state.goals, blocker=blocker))
+
+
+def _verification(state: SessionState, event: ev.Event, data: ev.GoalVerification) -> SessionState:
+    if data.phase == "prompt":
+        turn = state.turn
+        if turn is None:
+            refuse(event, "a prompt's checks run inside its turn")
+        failed = turn.failed_checks + 1 if data.verdict == "fail" else 0
+        return replace(state, turn=replace(turn, failed_checks=failed))
+    goal = state.goals.current
+    require(goal is not None and goal.id == data.goal_id, event, "no such goal")
+    return _with(state, replace(state.goals, verification=data))
+
+
+def _with(state: SessionState, goals: GoalRecord) -> SessionState:
+    return replace(state, goals=goals)
+
+
+GOAL_REDUCERS: Final[dict[type[ev.EventData], Any]] = {
+    ev.GoalChanged: _changed,
+    ev.GoalRound: _round,
+    ev.GoalBlocker: _blocker,
+    ev.GoalVerification: _verification,
+}
