@@ -1,0 +1,116 @@
+"""The command line. What a command needs is imported when it is called, so that `--help` is quick."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from steersman import __version__
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run a command; the exit code of the process."""
+    arguments = _parser().parse_args(argv)
+    code: int = arguments.act(arguments)
+    return code
+
+
+def _serve(arguments: argparse.Namespace) -> int:
+    from steersman.lsp import stdio
+
+    # First of all: from here on nothing that is printed reaches the protocol.
+    source, sink = stdio.claim()
+    from steersman import composition
+
+    return composition.serve_stdio(source, sink)
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from steersman.headless.run import ExitCode, Run, UsageError, run, split_check
+
+    if not arguments.workspace.is_dir():
+        print(f"steersman run: {arguments.workspace} is not a folder", file=sys.stderr)
+        return ExitCode.USAGE
+    try:
+        checks = [split_check(command) for command in arguments.check]
+    except UsageError as error:
+        print(f"steersman run: {error}", file=sys.stderr)
+        return ExitCode.USAGE
+    what = Run(
+        workspace=arguments.workspace.resolve(),
+        prompt=arguments.prompt,
+        checks=checks,
+        options=_options(arguments),
+        timeout=arguments.timeout,
+    )
+    return asyncio.run(run(what, Console(highlight=False))).code
+
+
+def _demo(arguments: argparse.Namespace) -> int:
+    from rich.console import Console
+
+    from steersman.headless.demo import demo
+
+    return asyncio.run(demo(Console(highlight=False), os.environ, keep=arguments.keep))
+
+
+def _version(arguments: argparse.Namespace) -> int:
+    print(f"steersman {__version__}")
+    return 0
+
+
+def _options(arguments: argparse.Namespace) -> dict[str, Any]:
+    """The server's settings as the command line gives them. The key comes from the environment alone."""
+    model = {"name": arguments.model, "baseUrl": arguments.base_url}
+    options: dict[str, Any] = {"model": {name: value for name, value in model.items() if value is not None}}
+    if arguments.scripted_model is not None:
+        options["scriptedModel"] = str(arguments.scripted_model.resolve())
+    if arguments.state_dir is not None:
+        options["stateDir"] = str(arguments.state_dir.resolve())
+    if arguments.test_command:
+        options["tests"] = {"command": shlex.split(arguments.test_command)}
+    return options
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="steersman", description="A coding agent that lives in a language server."
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    serve = commands.add_parser("serve", help="the language server, for an editor: LSP on stdin and stdout")
+    serve.set_defaults(act=_serve)
+    run = commands.add_parser("run", help="one prompt on a folder, without an editor")
+    run.add_argument("--workspace", type=Path, required=True, metavar="DIR", help="the folder to work in")
+    run.add_argument("--prompt", required=True, metavar="TEXT", help="what to do")
+    run.add_argument(
+        "--check",
+        action="append",
+        default=[],
+        metavar="CMD",
+        help="a command that must exit with 0 before the work counts as done (repeatable, no shell)",
+    )
+    run.add_argument("--model", metavar="NAME", help="the model's name (else OPENAI_MODEL)")
+    run.add_argument("--base-url", metavar="URL", help="a compatible endpoint (else OPENAI_BASE_URL)")
+    run.add_argument("--scripted-model", type=Path, metavar="FILE", help="replies from a file, no model")
+    run.add_argument("--state-dir", type=Path, metavar="DIR", help="where sessions are kept")
+    run.add_argument("--test-command", metavar="CMD", help="how this folder's tests are run")
+    run.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the turn after so long")
+    run.set_defaults(act=_run)
+    demo = commands.add_parser("demo", help="watch a small project being repaired, for real")
+    demo.add_argument("--keep", action="store_true", help="keep the repaired copy")
+    demo.set_defaults(act=_demo)
+    version = commands.add_parser("version", help="print the version")
+    version.set_defaults(act=_version)
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

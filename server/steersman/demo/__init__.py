@@ -1,0 +1,10 @@
+"""The demo's material: a small project with a real defect, and what the scripted model says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+PROJECT: Final = Path(__file__).parent / "project"
+SCRIPT: Final = Path(__file__).parent / "script.jsonl"
+PROMPT: Final = "The tests of this project fail. Find out why, repair it, and show that they pass."
