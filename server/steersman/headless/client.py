@@ -51,7 +51,11 @@ class HeadlessClient:
         approve: Approve,
         env: Mapping[str, str] | None = None,
     ) -> HeadlessClient:
-        """Start a server on a folder (an absolute path). Raises OSError, ServerGone, RequestFailed, TimeoutError."""
+        """Start a server on a folder, an absolute path.
+
+        Raises:
+            OSError, ServerGone, RequestFailed, TimeoutError.
+        """
         client = cls(await Connection.start(command, env), approve)
         uri = workspace.as_uri()
         params = {
