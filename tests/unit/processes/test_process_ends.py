@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 import uuid
+from pathlib import Path
 
 import psutil
 import pytest
@@ -70,14 +71,21 @@ async def test_close_ends_everything_that_is_left(marked: Marked) -> None:
     assert [(await task).ended for task in tasks] == ["cancelled", "cancelled"]
 
 
-async def test_close_hurries_a_stop_that_is_under_way() -> None:
+async def test_close_hurries_a_stop_that_is_under_way(tmp_path: Path) -> None:
     marked = Marked(GuardedProcesses(grace_seconds=30))
-    task = await started(marked)
+    code = (
+        "import pathlib, signal, sys, time\n"
+        "signal.signal(signal.SIGTERM, lambda *_: pathlib.Path('asked').touch())\n"
+        "pathlib.Path('ready').touch()\n"
+        "while True: time.sleep(1)\n"
+    )
+    task = asyncio.create_task(marked.run(PYTHON, "-c", code, cwd=str(tmp_path)))
+    await until((tmp_path / "ready").exists)
     marked.cancel.set()
-    await asyncio.sleep(0)
+    await until((tmp_path / "asked").exists)
     begun = time.monotonic()
     await marked.processes.close()
-    assert time.monotonic() - begun < 1.5
+    assert time.monotonic() - begun < 2
     assert (await task).ended == "cancelled"
     assert marked.left() == []
 
@@ -99,9 +107,14 @@ async def test_a_polite_process_is_asked_once_and_gets_its_time(marked: Marked) 
     assert outcome.output == "ready\nasked\ndone\n"
 
 
-async def test_a_stopped_process_ends_too(marked: Marked) -> None:
-    outcome = await marked.run("sh", "-c", "kill -STOP $$", timeout=0.3)
-    assert outcome.ended == "timeout"
+async def test_a_suspended_process_is_woken_to_hear_the_request(marked: Marked) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGTERM, lambda *_: sys.exit('heard'))\n"
+        "os.kill(os.getpid(), signal.SIGSTOP)\n"
+    )
+    outcome = await marked.run(PYTHON, "-c", code, timeout=0.8)
+    assert (outcome.ended, outcome.output) == ("timeout", "heard\n")
     assert marked.left() == []
 
 
