@@ -75,8 +75,9 @@ def test_a_run_repairs_a_real_package_and_changes_only_the_line_it_means(
 
     prompt = "The first equals sign of a line ends the name. Make the tests pass."
     scripted = ["--scripted-model", str(script(tmp_path / "script.jsonl"))]
-    check = ["--check", shlex.join(real_package.TESTS)]
-    ran = steersman("run", "--workspace", str(package), "--prompt", prompt, *scripted, *check, env=env)
+    tests = shlex.join(real_package.TESTS)
+    proof = ["--test-command", tests, "--check", tests]
+    ran = steersman("run", "--workspace", str(package), "--prompt", prompt, *scripted, *proof, env=env)
 
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert real_package.run_its_tests(package, env).returncode == 0
