@@ -338,6 +338,14 @@ async def test_cancelling_the_task_closes_the_connection_at_once(pieces: list[An
             await request.disconnected.wait()
 
 
+async def test_a_failed_answer_gives_its_connection_up_while_its_failure_is_still_held() -> None:
+    async with serving(reply(txt("a"), event({"error": "died"}), stall())) as (endpoint, models):
+        failure = await failure_of(models)
+        async with asyncio.timeout(1):
+            await endpoint.requests[0].disconnected.wait()
+    assert failure.__traceback__ is not None
+
+
 async def test_a_redirect_is_not_followed_and_the_key_stays_home() -> None:
     async with provider(HELLO) as elsewhere:
         target = f"{elsewhere.base_url}/chat/completions?token=secret"
