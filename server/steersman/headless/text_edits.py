@@ -30,10 +30,10 @@ def offset_of(text: str, position: Mapping[str, int], encoding: Encoding) -> int
     end = match.start() if match else len(text)
     codec, size = _CODECS[encoding]
     units = text[start:end].encode(codec, "surrogatepass")[: position["character"] * size]
-    try:
-        return start + len(units.decode(codec, "surrogatepass"))
-    except UnicodeDecodeError:
-        raise EditFailed(f"line {line} has a character across {position['character']}") from None
+    before = units.decode(codec, "replace" if encoding == "utf-8" else "surrogatepass")
+    if not text.startswith(before, start):
+        raise EditFailed(f"line {line}: {position['character']} lies inside a character")
+    return start + len(before)
 
 
 def apply_edits(text: str, edits: Sequence[Mapping[str, Any]], encoding: Encoding) -> str:
