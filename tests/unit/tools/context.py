@@ -83,6 +83,8 @@ class Context:
         self.settings = settings or Settings()
         self.editor = MemoryEditor(*folders)
         self.processes = Processes()
+        self.commands = self.processes
+        self.commands = self.processes
         self.tests = Tests()
         self.cancel = asyncio.Event()
         self.trusted = True

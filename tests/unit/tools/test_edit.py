@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from steersman.domain.events import EditApplied, EditPlanned
 from steersman.domain.settings import PermissionSettings, Settings
 from steersman.errors import ToolFailed
-from steersman.tools.base import Ask, digest
+from steersman.tools.base import Ask, Refuse, digest
 from tests.unit.tools.context import Context
 
 
@@ -249,6 +249,7 @@ async def test_nothing_is_edited_in_an_untrusted_workspace(context: Context, roo
         ("rename_path", {"path": "a", "new_path": "b"}),
         ("delete_path", {"path": "a"}),
     ):
+        assert isinstance(context.permit(name, **arguments), Refuse)
         assert (await refused(context, name, **arguments)).code == "DENIED"
     assert context.allowed("read_file", path="a")
 

@@ -153,6 +153,7 @@ PROTECTED = [
     "a.code-workspace", ".github/workflows/ci.yml", ".gitlab-ci.yml", "Jenkinsfile",
     ".husky/pre-commit", ".pre-commit-config.yaml", ".bashrc", "home/.ZSHRC", ".envrc",
     ".steersman/settings.json", ".devcontainer/devcontainer.json", ".gitmodules", ".vs\ufe0fcode/x",
+    ".\U0001d406it/config",
 ]  # fmt: skip
 
 
