@@ -46,6 +46,7 @@ class HeldSessions:
         self.futures: list[Future[Any]] = []
         self.trusted: list[bool] = []
         self.stopped = 0
+        self.warmed = 0
         self.stop_takes = 0.0
 
     def __getattr__(self, verb: str) -> Any:
@@ -62,6 +63,9 @@ class HeldSessions:
 
     def trust(self, params: Any) -> None:
         self.trusted.append(params.trusted)
+
+    def warm(self) -> None:
+        self.warmed += 1
 
     async def stop(self) -> None:
         self.stopped += 1

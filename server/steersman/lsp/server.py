@@ -97,11 +97,13 @@ class SteersmanServer(LanguageServer):
         return folders[0].uri if folders else None
 
     def initialized(self) -> None:
-        """Tell once what was wrong with the settings: before `initialized` nothing may be sent."""
+        """Tell once what was wrong with the settings (before `initialized` nothing may be sent); get ready."""
         if self._problems:
             text = "Steersman ignores some settings:\n" + "\n".join(f"- {p}" for p in self._problems)
             message = types.ShowMessageParams(type=types.MessageType.Warning, message=text)
             self.window_show_message(message)
+        if self._api is not None:
+            self._api.warm()
 
     def progress_cancelled(self, token: int | str) -> None:
         """A person pressed the stop of a turn's progress."""

@@ -67,6 +67,7 @@ class ScriptedReplies:
         self.name = name
         self.configured = True
         self.key: str | None = None
+        self.warmed = False
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Finish]:
         self.requests.append(msgspec.json.decode(request.body))
@@ -94,6 +95,9 @@ class ScriptedReplies:
 
     def model(self) -> ScriptedReplies:
         return self
+
+    async def warm(self) -> None:
+        self.warmed = True
 
     def set_key(self, api_key: str) -> None:
         self.key = api_key

@@ -143,6 +143,9 @@ class SessionService:
     def status(self, params: rq.Nothing) -> Future[rq.Status]:
         return self._task(self._status())
 
+    def warm(self) -> None:
+        self._task(self._services.models.warm())
+
     def trust(self, params: rq.Trust) -> None:
         self._services.trusted = params.trusted
         if not params.trusted:
