@@ -132,6 +132,9 @@ async def _tests(check: TestsCheck, context: ToolContext) -> tuple[CheckStatus, 
         timeout_seconds=context.settings.tests.timeout_seconds,
         argv=check.argv,
         selection=check.selection,
+        session_id=context.session_id,
+        turn=context.state.turn.number if context.state.turn else None,
+        reason="check",
     )
     receipt = await context.tests.run_tests(run, context.cancel)
     await context.record(ev.receipt_event(receipt))

@@ -67,6 +67,10 @@ class CallContext:
         return self._services.processes
 
     @property
+    def commands(self) -> ProcessPort:
+        return self._services.commands or self._services.processes
+
+    @property
     def tests(self) -> TestRunner:
         return self._services.tests
 

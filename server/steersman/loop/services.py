@@ -48,4 +48,6 @@ class Services(msgspec.Struct, kw_only=True):
     policies: Sequence[Policy]
     jitter: Callable[[], float]
     """A random factor in [0, 1): retries of many clients must not come at once."""
+    commands: ProcessPort | None = None
+    """Where the model's own commands run, if not in `processes`. Those of checks never do."""
     trusted: bool = True

@@ -61,7 +61,7 @@ def _status(
             return "timeout", "The test run was ended at its time limit; what follows is partial."
         case "cancelled":
             return "cancelled", "The test run was stopped; what follows is partial."
-        case "signalled":
+        case "signalled" | "unknown":
             return "error", f"The test runner crashed. {outcome.problem or ''}".rstrip()
         case "not-found":
             return "error", f"Runner missing: the program {argv[0]} was not found. {ADVICE}"

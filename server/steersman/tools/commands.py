@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -60,8 +61,12 @@ class RunCommand:
             cwd=str(cwd),
             timeout_seconds=arguments.timeout_seconds,
             output_limit=_KEPT,
+            session_id=context.session_id,
+            turn=context.state.turn.number if context.state.turn else None,
+            call_id=context.call_id,
+            title=shlex.join(arguments.argv),
         )
-        ended = await context.processes.run(spec, context.cancel)
+        ended = await context.commands.run(spec, context.cancel)
         where = display(cwd, context.editor.folders())
         return _told(arguments, ended, [f"in {where}" if where != "." else "", note])
 
@@ -137,3 +142,8 @@ def _headline(arguments: RunCommandArguments, ended: ProcessOutcome) -> tuple[st
             return f"not found: there is no program {program!r} here{problem}", "FAILED"
         case "failed-to-start":
             return f"could not be started: {program!r}{problem}", "FAILED"
+        case "unknown":
+            return (
+                f"ended in a way that is not known{problem}. Look at what it did before you repeat it",
+                "FAILED",
+            )

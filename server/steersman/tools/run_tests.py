@@ -74,6 +74,9 @@ class RunTests:
                 folder=str(folder.path),
                 timeout_seconds=min(context.settings.tests.timeout_seconds, _MOST_SECONDS),
                 selection=selection,
+                session_id=context.session_id,
+                turn=context.state.turn.number if context.state.turn else None,
+                call_id=context.call_id,
             ),
             context.cancel,
         )
