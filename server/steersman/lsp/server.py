@@ -97,7 +97,7 @@ class SteersmanServer(LanguageServer):
         return folders[0].uri if folders else None
 
     def initialized(self) -> None:
-        """Tell once what was wrong with the settings (before `initialized` nothing may be sent); get ready."""
+        """Get ready; tell once what was wrong with the settings (nothing may be sent before)."""
         if self._problems:
             text = "Steersman ignores some settings:\n" + "\n".join(f"- {p}" for p in self._problems)
             message = types.ShowMessageParams(type=types.MessageType.Warning, message=text)

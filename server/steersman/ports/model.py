@@ -73,7 +73,7 @@ class ModelProvider(Protocol):
     def model(self) -> Model: ...
 
     async def warm(self) -> None:
-        """Get ready what the first request needs (imports, certificates), off the event loop. Sends nothing."""
+        """Get ready what the first request needs (imports, certificates). Sends nothing."""
         ...
 
     def set_key(self, api_key: str) -> None:
