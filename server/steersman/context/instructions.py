@@ -32,7 +32,7 @@ def system_text(folders: Sequence[str], mode: Mode, *, trusted: bool) -> str:
         names = ", ".join(folders)
         parts.append(f"The workspace has several folders: {names}. Start paths with the folder's name.")
     elif folders:
-        parts.append(f"The workspace folder is {folders[0]!r}. Paths are relative to it.")
+        parts.append("Paths are relative to the workspace folder, for example src/main.py.")
     else:
         parts.append("No workspace folder is open, so there are no files to work on.")
     if mode == "plan":

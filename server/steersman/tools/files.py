@@ -39,6 +39,10 @@ def missing(context: ToolContext, place: Target) -> str:
     parent = place.path.parent
     message = f"{shown(context, place)} does not exist"
     if not parent.is_dir():
+        # Models like to put the workspace folder's own name in front.
+        inner = place.folder.path.joinpath(*place.relative.parts[1:])
+        if len(place.relative.parts) > 1 and inner.exists():
+            return f"{message}; did you mean {display(inner, context.editor.folders())}?"
         return f"{message}, nor does its folder: list_files shows what there is"
     names = {entry.name.casefold(): entry.name for entry in parent.iterdir()}
     near = get_close_matches(place.path.name.casefold(), names, n=3, cutoff=0.6)

@@ -146,3 +146,9 @@ async def test_error_messages_are_masked_too(context: Context, root: Path) -> No
         )
     assert "⟦masked⟧" in str(caught.value)
     assert "abcdefghijk" not in str(caught.value)
+
+
+async def test_the_workspace_folders_own_name_in_front_is_understood(context: Context, root: Path) -> None:
+    (root / "a").write_text("x\n")
+    with pytest.raises(ToolFailed, match=r"did you mean a\?"):
+        await context.call("read_file", path=f"{root.name}/a")
