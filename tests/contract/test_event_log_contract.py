@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
 from hashlib import sha256
 from pathlib import Path
 
@@ -12,15 +13,19 @@ from steersman.domain.events import CHUNK, StoredEvent
 from steersman.errors import SessionLocked, SessionNotFound, StorageFailed
 from steersman.ports.event_log import SessionStore
 from steersman.ports.event_log_memory import MemoryStore
-from steersman.store.folder import FolderStore
-from tests.unit.store.rows import row, rows, scanned
+from tests.unit.store.rows import ClosingStore, row, rows, scanned
 
 ID = "s-0123456789"
 
 
 @pytest.fixture(params=["memory", "folder"])
-def store(request: pytest.FixtureRequest, tmp_path: Path) -> SessionStore:
-    return MemoryStore() if request.param == "memory" else FolderStore(tmp_path / "state")
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SessionStore]:
+    if request.param == "memory":
+        yield MemoryStore()
+        return
+    folder = ClosingStore(tmp_path / "state")
+    yield folder
+    await folder.close()
 
 
 async def test_a_new_log_is_empty(store: SessionStore) -> None:

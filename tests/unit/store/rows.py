@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from pathlib import Path
 
 from steersman.domain.events import CHUNK, StoredEvent
-from steersman.ports.event_log import EventLog, EventReader, SessionStore
+from steersman.ports.event_log import EventLog, EventReader
+from steersman.store.folder import FolderStore
 
 
 def row(seq: int, text: str = "x", *, type_: str = "step/start") -> StoredEvent:
@@ -33,21 +33,18 @@ async def scanned(reader: EventReader) -> list[StoredEvent]:
     return [event async for batch in reader.scan() for event in batch]
 
 
-@asynccontextmanager
-async def new_log(store: SessionStore, session_id: str) -> AsyncIterator[EventLog]:
-    """A new log that is closed also when the test fails: an open one keeps the process alive."""
-    log = await store.create(session_id, None)
-    try:
-        yield log
-    finally:
-        await log.close()
+class ClosingStore(FolderStore):
+    """A real store that can close every log it opened: an open one would outlive a failed test."""
 
+    def __init__(self, state_dir: Path) -> None:
+        super().__init__(state_dir)
+        self._opened: list[EventLog] = []
 
-@asynccontextmanager
-async def opened(store: SessionStore, session_id: str) -> AsyncIterator[EventLog]:
-    """A log opened for writing, closed like `new_log`'s."""
-    log = await store.open(session_id)
-    try:
-        yield log
-    finally:
-        await log.close()
+    async def open(self, session_id: str) -> EventLog:
+        log = await super().open(session_id)
+        self._opened.append(log)
+        return log
+
+    async def close(self) -> None:
+        for log in self._opened:
+            await log.close()

@@ -8,8 +8,7 @@ import pytest
 
 from steersman.errors import StorageFailed
 from steersman.store import mounts as mounts_module
-from steersman.store.folder import FolderStore
-from tests.unit.store.rows import new_log, opened
+from tests.unit.store.rows import ClosingStore
 
 
 def mount(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *mounts: tuple[str, str]) -> None:
@@ -66,19 +65,16 @@ def test_this_machine_s_temporary_folder_is_local(tmp_path: Path) -> None:
 
 
 async def test_a_session_on_a_network_folder_is_read_but_never_written(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    store: ClosingStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = FolderStore(tmp_path)
-    async with new_log(store, "s-1"):
-        pass
+    log = await store.create("s-1", None)
+    await log.close()
     mount(tmp_path, monkeypatch, ("/", "nfs"))
     told = r"network file system \(nfs\).*stateDir"
     with pytest.raises(StorageFailed, match=told):
-        async with opened(store, "s-1"):
-            pass
+        await store.open("s-1")
     with pytest.raises(StorageFailed, match=told):
-        async with new_log(store, "s-2"):
-            pass
+        await store.create("s-2", None)
     with pytest.raises(StorageFailed, match=told):
         await store.delete("s-1")
     reader = await store.open_reader("s-1")
