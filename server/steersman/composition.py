@@ -16,6 +16,7 @@ from steersman.lsp.transport import serve_stdio as serve_streams
 from steersman.models.provider import Provider
 from steersman.policies.steps import steps
 from steersman.ports.clock import SystemClock
+from steersman.processes.cleaned import CleanedCommands, CleanedTests
 from steersman.processes.runner import GuardedProcesses
 from steersman.processes.test_runner import ServerTestRunner
 from steersman.sessions.api import SessionApi
@@ -42,8 +43,12 @@ def build(settings: Settings, client: ClientPorts) -> SessionApi:
         models=Provider(settings, os.environ),
         editor=client.editor,
         approvals=client.approvals,
+        questions=client.questions,
         processes=processes,
-        tests=ServerTestRunner(processes, settings.tests.command),
+        commands=CleanedCommands(client.commands) if client.commands else None,
+        tests=CleanedTests(client.tests)
+        if client.tests
+        else ServerTestRunner(processes, settings.tests.command),
         checks=HarnessChecks(),
         toolbox=toolbox,
         policies=[steps],

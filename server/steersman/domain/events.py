@@ -36,6 +36,7 @@ CallOutcome = Literal[
 ]
 EditKind = Literal["edit", "create", "rename", "delete"]
 Risk = Literal["edit", "execute", "network", "destructive"]
+AnsweredBy = Literal["human", "steer", "timeout", "cancelled"]
 FORMAT_VERSION: Final = 1
 """The version of the log's format. A log with a higher one is refused."""
 
@@ -272,6 +273,24 @@ class ApprovalDecided(EventData, frozen=True):
     feedback: str | None = None
 
 
+class QuestionAsked(EventData, frozen=True):
+    """A question of the model to the person, before its call starts."""
+
+    question_id: str
+    call_id: str
+    turn: int
+    text: str
+    choices: list[str] | None = None
+
+
+class QuestionAnswered(EventData, frozen=True):
+    """`answer` is None where the person closed the question, or where `by` is not `human`."""
+
+    question_id: str
+    answer: str | None
+    by: AnsweredBy
+
+
 class EditPlanned(EventData, frozen=True):
     """Durable before an edit leaves the server, so that recovery can tell whether it was applied.
 
@@ -391,6 +410,8 @@ EVENT_DATA: Final[dict[str, type[EventData]]] = {
     "model/retry": ModelRetry,
     "approval/asked": ApprovalAsked,
     "approval/decided": ApprovalDecided,
+    "question/asked": QuestionAsked,
+    "question/answered": QuestionAnswered,
     "edit/planned": EditPlanned,
     "edit/applied": EditApplied,
     "tests/receipt": TestsReceipt,

@@ -14,6 +14,7 @@ import msgspec
 from steersman.domain import events as ev
 from steersman.domain.fold_goal import GOAL_REDUCERS
 from steersman.domain.fold_inbox import INBOX_REDUCERS
+from steersman.domain.fold_questions import QUESTION_REDUCERS
 from steersman.domain.fold_rules import require
 from steersman.domain.fold_session import SESSION_REDUCERS
 from steersman.domain.fold_tools import TOOL_REDUCERS
@@ -27,6 +28,7 @@ REDUCERS: Final[dict[type[ev.EventData], Reducer]] = {
     **INBOX_REDUCERS,
     **TURN_REDUCERS,
     **TOOL_REDUCERS,
+    **QUESTION_REDUCERS,
     **GOAL_REDUCERS,
 }
 

@@ -25,6 +25,13 @@ def _find(step: OpenStep, event: ev.Event, call_id: str) -> OpenCall:
     refuse(event, f"there is no call {call_id}")
 
 
+def _require_decided(state: SessionState, event: ev.Event, call_id: str) -> None:
+    """Nothing happens to a call while a person is asked about it."""
+    approval, question = state.approval, state.question
+    require(approval is None or approval.call_id != call_id, event, "its approval is open")
+    require(question is None or question.call_id != call_id, event, "its question is open")
+
+
 def _called(state: SessionState, event: ev.Event, data: ev.ToolCalled) -> SessionState:
     turn, step = open_step(state, event, data.turn, data.step)
     if not step.unlogged:
@@ -41,8 +48,7 @@ def _started(state: SessionState, event: ev.Event, data: ev.ToolStart) -> Sessio
     require(not step.unlogged, event, "the whole batch is logged before a call starts")
     call = _find(step, event, data.call_id)
     require(call.status == "called", event, f"call {data.call_id} was started before")
-    approval = state.approval
-    require(approval is None or approval.call_id != data.call_id, event, "its approval is open")
+    _require_decided(state, event, data.call_id)
     return with_step(state, turn, _set_call(step, replace(call, status="started")))
 
 
@@ -57,8 +63,7 @@ def _result(state: SessionState, event: ev.Event, data: ev.ToolResult) -> Sessio
         require(call.status == "started", event, f"outcome {data.outcome} of a call that never started")
     if data.outcome in FORBIDS_START:
         require(call.status == "called", event, f"outcome {data.outcome} of a call that had started")
-    approval = state.approval
-    require(approval is None or approval.call_id != data.call_id, event, "its approval is open")
+    _require_decided(state, event, data.call_id)
     entry = ResultEntry(call_id=data.call_id, content=data.content)
     seen = state.seen.update(data.seen) if data.seen else state.seen
     state = replace(state, history=state.history.append(entry), seen=seen)

@@ -47,6 +47,7 @@ def _step_end(state: SessionState, event: ev.Event, data: ev.StepEnd) -> Session
     turn, step = open_step(state, event, data.turn, data.step)
     require(not step.unlogged and not step.unanswered, event, "a call has no result")
     require(state.approval is None, event, "an approval is open")
+    require(state.question is None, event, "a question is open")
     require(not turn.claimed, event, "a claimed message was not told to the model")
     require(_covers(data.usage, step.usage), event, "the usage is less than its requests told")
     goals = state.goals

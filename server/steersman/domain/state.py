@@ -14,12 +14,14 @@ from steersman.domain.checks import Check
 from steersman.domain.events import (
     ApprovalAsked,
     CallMode,
+    EndReason,
     GoalVerification,
     Mode,
     Parent,
+    QuestionAsked,
     RequestHeader,
 )
-from steersman.domain.goal import Goal
+from steersman.domain.goal import By, Goal
 from steersman.domain.messages import (
     ContextItem,
     GoalSource,
@@ -148,8 +150,26 @@ class GoalRecord(Frozen, frozen=True):
     pending: PendingRound | None = None
     blocker: Blocker | None = None
     verification: GoalVerification | None = None
+    changed_by: By | None = None
+    closing: bool = False
+    """The model has just completed or blocked the goal: one instruction to tell the person is due."""
+    signatures: PMap[str, bool] = pmap()
+    progressed: bool = False
+    """The round in work changed something: a file, or it called what was never called before."""
+    idle_rounds: int = 0
+    failing_rounds: int = 0
+    edited: bool = False
+    """The objective was edited since the last round."""
     usage: Usage = Usage()
     steps: int = 0
+
+
+class EndedTurn(Frozen, frozen=True):
+    """The turn that ended last, and why."""
+
+    number: int
+    reason: EndReason
+    round: GoalSource | None
 
 
 class OpenTurn(Frozen, frozen=True):
@@ -216,10 +236,12 @@ class SessionState(Frozen, frozen=True):
     inbox: Inbox = Inbox()
     turns: int = 0
     turn: OpenTurn | None = None
+    last_turn: EndedTurn | None = None
     history: PVector[Entry] = pvector()
     header: RequestHeader | None = None
     call_ids: PMap[str, bool] = pmap()
     approval: ApprovalAsked | None = None
+    question: QuestionAsked | None = None
     allowed: frozenset[str] = frozenset()
     seen: PMap[str, str] = pmap()
     usage: Usage = Usage()

@@ -22,7 +22,7 @@ from steersman.loop.services import Services
 from steersman.ports.cancel import Cancel
 from steersman.ports.editor import EditorPort
 from steersman.ports.process import ProcessPort, TestRunner
-from steersman.tools.base import Allow, AnyTool, Arguments, Ask, Permit, Refuse, ToolOutcome
+from steersman.tools.base import Allow, AnyTool, Arguments, Ask, Permit, Refuse, Reply, ToolOutcome
 from steersman.tools.schema import decode
 
 log = logging.getLogger(__name__)
@@ -44,11 +44,14 @@ class Planned(msgspec.Struct, frozen=True, kw_only=True):
 class CallContext:
     """What a running call may use (tools/base.py). `cancel` is set by the turn's stop or the deadline."""
 
-    def __init__(self, journal: Journal, services: Services, call_id: str) -> None:
+    def __init__(
+        self, journal: Journal, services: Services, call_id: str, reply: Reply | None = None
+    ) -> None:
         self._journal = journal
         self._services = services
         self._cancel = asyncio.Event()
         self.call_id = call_id
+        self.reply = reply
 
     @property
     def session_id(self) -> str:
@@ -137,7 +140,9 @@ class Caller:
             log.exception("judging %s failed", planned.call.name)
             return Refuse(code="FAILED", message=f"The permission could not be judged: {error}")
 
-    async def run(self, planned: Planned, *, approved: bool) -> ToolOutcome | ToolError:
+    async def run(
+        self, planned: Planned, *, approved: bool, reply: Reply | None = None
+    ) -> ToolOutcome | ToolError:
         """Run the body. The permission is judged once more, in the tick in which the body starts.
 
         Raises:
@@ -150,7 +155,7 @@ class Caller:
             return ToolError(code="DENIED", message="This needs a person's approval now. Call it again.")
         if planned.tool is None or planned.arguments is None:
             raise AssertionError("a rejected call has no body")
-        context = self.context(planned.call.call_id)
+        context = CallContext(self._journal, self._services, planned.call.call_id, reply)
         body = asyncio.create_task(planned.tool.run(planned.arguments, context))
         stopped = await self._watch(body, context, planned.tool.deadline_seconds)
         if not body.done() or body.cancelled():

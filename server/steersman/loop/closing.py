@@ -41,6 +41,11 @@ def close_turn(
                 approval_id=state.approval.approval_id, decision="deny", by="cancelled"
             )
             events.append(decided)
+        if state.question is not None:
+            withdrawn = ev.QuestionAnswered(
+                question_id=state.question.question_id, answer=None, by="cancelled"
+            )
+            events.append(withdrawn)
         number = turn.open_step.number if turn.open_step else turn.step + 1
         events += [
             ev.UserMessage(

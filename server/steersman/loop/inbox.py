@@ -83,11 +83,19 @@ def decide_steer(state: SessionState, words: Words, header: HeaderSource) -> Dec
         turn = state.turns + 1
         queued = _queued(words, "turn/steer", "startedTurn", turn)
         claimed = (*state.inbox.next_step, waiting(queued))
-        events = [queued, *open_turn(state, claimed, header)]
-        return Decision(events, Receipt(message_id=words.message_id, outcome="startedTurn", turn=turn))
+        opened = [queued, *open_turn(state, claimed, header)]
+        return Decision(opened, Receipt(message_id=words.message_id, outcome="startedTurn", turn=turn))
     outcome: Outcome = "queued" if words.after_stop else "injected"
     queued = _queued(words, "turn/steer", outcome, None if words.after_stop else running)
-    return Decision([queued], Receipt(message_id=words.message_id, outcome=outcome, turn=queued.turn))
+    events = [queued, *_withdraw_question(state, words)]
+    return Decision(events, Receipt(message_id=words.message_id, outcome=outcome, turn=queued.turn))
+
+
+def _withdraw_question(state: SessionState, words: Words) -> list[ev.EventData]:
+    """A person who writes need not answer: the open question is withdrawn. After a stop it is already."""
+    if state.question is None or words.after_stop:
+        return []
+    return [ev.QuestionAnswered(question_id=state.question.question_id, answer=None, by="steer")]
 
 
 def decide_notice(message_id: str, name: str, text: str) -> Decision[None]:

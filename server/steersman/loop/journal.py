@@ -64,6 +64,7 @@ class Journal:
         self._clock = clock
         self._requests: deque[_Request] = deque()
         self._writer: asyncio.Task[None] | None = None
+        self._next_commit: asyncio.Future[None] | None = None
         self.state = state
         self.suspended: StorageFailed | None = None
         self.committed: Callable[[], None] = lambda: None
@@ -94,6 +95,19 @@ class Journal:
     async def append(self, *events: ev.EventData, blobs: Mapping[str, bytes] | None = None) -> None:
         """Append events that need no check beyond the fold's own."""
         await self.commit(lambda state: Decision(events, None), blobs)
+
+    async def until(self, condition: Callable[[SessionState], bool]) -> None:
+        """Wait until a committed state fulfils a condition; at once if the present one does.
+
+        Raises:
+            StorageFailed: the session was suspended meanwhile.
+        """
+        while not condition(self.state):
+            if self.suspended is not None:
+                raise self.suspended
+            if self._next_commit is None:
+                self._next_commit = asyncio.get_running_loop().create_future()
+            await asyncio.shield(self._next_commit)
 
     async def drain(self) -> None:
         """Wait until nothing is queued."""
@@ -127,11 +141,17 @@ class Journal:
             await self._log.append(rows, request.blobs)
         except StorageFailed as error:
             self.suspended = error
-            self.committed()
+            self._changed()
             raise
         self.state = state
-        self.committed()
+        self._changed()
         return rows, request.into.finish(decision.result)
+
+    def _changed(self) -> None:
+        waited, self._next_commit = self._next_commit, None
+        if waited is not None:
+            waited.set_result(None)
+        self.committed()
 
     def _fold(self, events: Sequence[ev.EventData]) -> tuple[SessionState, list[ev.StoredEvent]]:
         """Fold events, with the change of the task that each causes right behind it."""

@@ -14,8 +14,9 @@ from steersman.loop.abort import AbortSignal
 from steersman.loop.approve import Approver, Denied
 from steersman.loop.call import Caller, Planned, error_text, result_event
 from steersman.loop.journal import Journal
+from steersman.loop.question import Questioner
 from steersman.ports.clock import Clock
-from steersman.tools.base import Allow, Ask, Refuse
+from steersman.tools.base import Allow, Ask, Inquire, Refuse, Reply
 
 GROUP_SECONDS: Final = 0.04
 """How long a finished result waits for others before it is committed alone."""
@@ -44,6 +45,7 @@ class Scheduler:
         journal: Journal,
         caller: Caller,
         approver: Approver,
+        questioner: Questioner,
         abort: AbortSignal,
         clock: Clock,
         place: tuple[int, int],
@@ -52,6 +54,7 @@ class Scheduler:
         self._journal = journal
         self._caller = caller
         self._approver = approver
+        self._questioner = questioner
         self._abort = abort
         self._clock = clock
         self._turn, self._step = place
@@ -98,6 +101,7 @@ class Scheduler:
         if planned.rejected is not None:
             return self._error(planned, planned.rejected)
         approved = False
+        reply: Reply | None = None
         if not started:
             permit = self._caller.permit(planned)
             if isinstance(permit, Refuse):
@@ -107,18 +111,25 @@ class Scheduler:
                 if denied is not None:
                     return self._denied(planned, denied)
                 approved = True
+            elif isinstance(permit, Inquire):
+                answered = await self._questioner.ask(planned, permit, self._turn)
+                if isinstance(answered, Denied):
+                    return self._denied(planned, answered)
+                if isinstance(answered, ToolError):
+                    return self._error(planned, answered)
+                reply = answered
         async with self._pool:
             if not started:
                 if self._abort.is_set():
                     return self._never_started(planned)
                 await self._journal.append(self._start(planned))
-            return await self._body(planned, approved=approved)
+            return await self._body(planned, approved=approved, reply=reply)
 
-    async def _body(self, planned: Planned, *, approved: bool) -> ev.ToolResult:
+    async def _body(self, planned: Planned, *, approved: bool, reply: Reply | None) -> ev.ToolResult:
         if self._abort.is_set():
             return self._result(planned, "aborted", "Stopped by the user before it did anything.")
         begun = self._clock.monotonic()
-        outcome = await self._caller.run(planned, approved=approved)
+        outcome = await self._caller.run(planned, approved=approved, reply=reply)
         duration = round((self._clock.monotonic() - begun) * 1000)
         return result_event(self._turn, self._step, planned.call.call_id, outcome, duration)
 

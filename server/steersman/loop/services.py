@@ -16,6 +16,7 @@ from steersman.ports.clock import Clock
 from steersman.ports.editor import EditorPort
 from steersman.ports.model import ModelProvider
 from steersman.ports.process import ProcessPort, TestRunner
+from steersman.ports.question import QuestionPort
 from steersman.tools.base import AnyTool, ToolContext
 
 
@@ -40,6 +41,7 @@ class Services(msgspec.Struct, kw_only=True):
     models: ModelProvider
     editor: EditorPort
     approvals: ApprovalPort
+    questions: QuestionPort
     processes: ProcessPort
     tests: TestRunner
     checks: CheckRunner

@@ -16,6 +16,7 @@ from steersman.loop.approve import Approver
 from steersman.loop.boundary import StepOutcome
 from steersman.loop.call import Caller, Planned, error_text
 from steersman.loop.journal import Journal
+from steersman.loop.question import Questioner
 from steersman.loop.reply import Asker, NoReply, Reply, Tell
 from steersman.loop.scheduler import Scheduler
 from steersman.loop.services import Services
@@ -47,6 +48,7 @@ class StepRunner:
         self._abort = abort
         self._tell = tell
         self._approver = Approver(journal, services, abort, tell)
+        self._questioner = Questioner(journal, services, abort, tell)
         self._caller = Caller(journal, services, abort)
 
     async def run(self) -> StepOutcome:
@@ -54,7 +56,8 @@ class StepRunner:
         clock = self._services.clock
         begun = clock.monotonic()
         outcome = await self._run()
-        seconds = max(0.0, clock.monotonic() - begun - self._approver.waited)
+        waited = self._approver.waited + self._questioner.waited
+        seconds = max(0.0, clock.monotonic() - begun - waited)
         return StepOutcome(
             tail=outcome.tail,
             usage=self._usage(outcome, seconds),
@@ -91,6 +94,7 @@ class StepRunner:
             self._journal,
             self._caller,
             self._approver,
+            self._questioner,
             self._abort,
             self._services.clock,
             (turn, step),

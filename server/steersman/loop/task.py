@@ -26,6 +26,10 @@ def _caused(before: SessionState, data: ev.EventData) -> tuple[TaskState, str] |
             return "WAITING_FOR_USER", "an approval was asked"
         case ev.ApprovalDecided(by=by):
             return "IN_PROGRESS", f"the approval was decided ({by})"
+        case ev.QuestionAsked():
+            return "WAITING_FOR_USER", "a question was asked"
+        case ev.QuestionAnswered(by=by):
+            return "IN_PROGRESS", f"the question was answered ({by})"
         case ev.TurnEnd(reason=reason):
             return _ended(reason)
         case _:

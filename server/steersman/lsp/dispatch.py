@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from asyncio import Future
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from steersman.domain.value import encode
@@ -24,14 +24,22 @@ MsgId = int | str
 
 
 class Dispatcher:
-    """Answers through `send` (a whole JSON body). `folder` gives the first workspace folder's URI."""
+    """Answers through `send` (a whole JSON body). `folder` gives the first workspace folder's URI.
+
+    `listeners` take the notifications, by method, that answer requests of ours.
+    """
 
     def __init__(
-        self, api: SessionApi, send: Callable[[bytes], None], folder: Callable[[], str | None]
+        self,
+        api: SessionApi,
+        send: Callable[[bytes], None],
+        folder: Callable[[], str | None],
+        listeners: Mapping[str, Callable[[Any], None]],
     ) -> None:
         self._api = api
         self._send = send
         self._folder = folder
+        self._listeners = listeners
         self._waiting: dict[MsgId, Future[Any]] = {}
 
     def request(self, msg_id: MsgId, method: str, params: Any) -> None:
@@ -64,6 +72,9 @@ class Dispatcher:
 
     def notification(self, method: str, params: Any) -> None:
         """Handle a `steersman/…` notification; an unknown or a malformed one is only logged."""
+        if (listener := self._listeners.get(method)) is not None:
+            listener(params)
+            return
         if method != TRUST:
             log.warning("unknown notification %s", method)
             return

@@ -15,13 +15,13 @@ from pygls.protocol import default_converter
 from steersman import __version__
 from steersman.domain.settings import Settings
 from steersman.lsp.abilities import abilities_of
-from steersman.lsp.approvals import LspApprovals
 from steersman.lsp.dispatch import Dispatcher
 from steersman.lsp.documents import OpenDocuments
 from steersman.lsp.editor import LspEditor
 from steersman.lsp.features.progress import ProgressFeed
 from steersman.lsp.feed import Feeds, LspFeed
 from steersman.lsp.folders import WorkspaceFolders
+from steersman.lsp.offers import offers_of
 from steersman.lsp.options import read_options
 from steersman.lsp.protocol import SteersmanProtocol
 from steersman.lsp.watch import start_watch
@@ -69,15 +69,17 @@ class SteersmanServer(LanguageServer):
             self.protocol, self.documents, self.folders, abilities, request_timeout_seconds=seconds
         )
         feeds = Feeds(lambda error: log.error("a feed failed", exc_info=error))
-        approvals = LspApprovals(self.protocol, abilities)
-        api = self._build(settings, ClientPorts(editor=editor, approvals=approvals, feed=feeds))
+        offers = offers_of(self.protocol, abilities, editor, feeds, settings)
+        api = self._build(settings, offers.ports)
         if "events" in abilities.extension:
             feeds.add(LspFeed(self.protocol.notify_raw))
         if abilities.work_done_progress:
             self._progress = ProgressFeed(self.protocol, api.cancel, request_timeout_seconds=seconds)
             feeds.add(self._progress)
         self._api = api
-        self.protocol.dispatcher = Dispatcher(api, self.protocol.send_body, self._first_folder)
+        self.protocol.dispatcher = Dispatcher(
+            api, self.protocol.send_body, self._first_folder, offers.listeners
+        )
         if params.process_id is not None:
             self._watch = start_watch(params.process_id, self._ending)
 

@@ -45,7 +45,24 @@ class Refuse(msgspec.Struct, frozen=True, kw_only=True):
     message: str
 
 
-Permit = Allow | Ask | Refuse
+class Inquire(msgspec.Struct, frozen=True, kw_only=True):
+    """Put a question to the person first; the body then finds the reply in `ToolContext.reply`."""
+
+    text: str
+    choices: tuple[str, ...] = ()
+
+
+Permit = Allow | Ask | Refuse | Inquire
+
+
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a question. `steer`: the person wrote a message instead of answering.
+
+    `answer` is None where there is none: the person closed the question, or wrote instead.
+    """
+
+    answer: str | None
+    by: Literal["human", "steer"]
 
 
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,6 +99,11 @@ class ToolContext(Protocol):
     def cancel(self) -> Cancel: ...
     @property
     def trusted(self) -> bool: ...
+    @property
+    def reply(self) -> Reply | None:
+        """What the person said to the question that the tool's permission put; None if it put none."""
+        ...
+
     @property
     def state(self) -> SessionState:
         """The state now; read it again after every await."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Final
 
 from steersman.domain.events import Mode
+from steersman.tools.ask_user import AskUser
 from steersman.tools.base import AnyTool
 from steersman.tools.commands import RunCommand
 from steersman.tools.delete import DeleteTool
@@ -27,6 +28,7 @@ _ACTING: Final[tuple[AnyTool, ...]] = (
     DeleteTool(),
     RunTests(),
     RunCommand(),
+    AskUser(),
 )
 _RESULTS: Final[AnyTool] = ReadResult()
 

@@ -23,6 +23,7 @@ from steersman.ports.clock import ManualClock, SystemClock
 from steersman.ports.event_log_memory import MemoryStore
 from steersman.ports.model_double import Piece, ScriptedReplies
 from steersman.ports.process_scripted import ScriptedProcesses, ScriptedTests
+from steersman.ports.question import ScriptedQuestions
 from steersman.tools.base import Allow, Arguments, Ask, Permit, ToolContext, ToolOutcome
 
 DEADLINE = 5.0
@@ -197,6 +198,7 @@ async def start(
     tools: Sequence[StandInTool] = (),
     *,
     approvals: Any = None,
+    questions: Any = None,
     checks: NoChecks | None = None,
     settings: Settings | None = None,
     clock: Any = None,
@@ -211,6 +213,7 @@ async def start(
         models=model,
         editor=NoEditor(),  # type: ignore[arg-type]
         approvals=approvals or ScriptedApproval(),
+        questions=questions or ScriptedQuestions(),
         processes=ScriptedProcesses([]),
         tests=ScriptedTests([]),
         checks=checks or NoChecks(),

@@ -30,6 +30,7 @@ from steersman.ports.event_log_memory import MemoryStore
 from steersman.ports.feed import RecordingFeed
 from steersman.ports.model_double import Gate, ScriptedReplies, says
 from steersman.ports.process_scripted import ScriptedProcesses, ScriptedTests
+from steersman.ports.question import ScriptedQuestions
 from steersman.sessions import requests as rq
 from steersman.sessions.service import SessionService
 from tests.unit.loop.harness import NoChecks, until
@@ -57,6 +58,7 @@ class Desk:
             models=model,
             editor=FolderEditor(*paths),  # type: ignore[arg-type]
             approvals=ScriptedApproval(),
+            questions=ScriptedQuestions(),
             processes=ScriptedProcesses([]),
             tests=ScriptedTests([]),
             checks=NoChecks(),

@@ -17,7 +17,7 @@ from steersman.errors import ToolFailed
 from steersman.ports.cancel import Cancel
 from steersman.ports.editor_memory import MemoryEditor
 from steersman.ports.process import ProcessOutcome, ProcessSpec, TestRun
-from steersman.tools.base import Allow, ToolOutcome
+from steersman.tools.base import Allow, Reply, ToolOutcome
 from steersman.tools.registry import toolbox
 from steersman.tools.schema import decode
 
@@ -84,7 +84,7 @@ class Context:
         self.editor = MemoryEditor(*folders)
         self.processes = Processes()
         self.commands = self.processes
-        self.commands = self.processes
+        self.reply: Reply | None = None
         self.tests = Tests()
         self.cancel = asyncio.Event()
         self.trusted = True

@@ -25,6 +25,7 @@ BINDING = {
     "delete_path": (["path"], []),
     "run_tests": ([], ["files", "tests"]),
     "run_command": (["argv"], ["cwd", "timeout_seconds"]),
+    "ask_user": (["question"], ["choices"]),
 }
 TOOL = toolbox("agent")
 

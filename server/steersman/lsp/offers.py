@@ -1,0 +1,52 @@
+"""What the connected client offers, as ports. What it did not advertise is None: the server does it alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import msgspec
+
+from steersman.domain.settings import Settings
+from steersman.lsp.abilities import ClientAbilities
+from steersman.lsp.approvals import LspApprovals
+from steersman.lsp.channel import ClientChannel
+from steersman.lsp.client_commands import ClientCommands
+from steersman.lsp.client_tests import ClientTestRunner
+from steersman.lsp.editor import LspEditor
+from steersman.lsp.questions import LspQuestions
+from steersman.ports.feed import Feed
+from steersman.sessions.client_ports import ClientPorts
+
+Listener = Callable[[Any], None]
+
+
+class Offers(msgspec.Struct, frozen=True, kw_only=True):
+    """`listeners` take the notifications, by method, with which a client answers requests of the ports."""
+
+    ports: ClientPorts
+    listeners: Mapping[str, Listener]
+
+
+def offers_of(
+    channel: ClientChannel, abilities: ClientAbilities, editor: LspEditor, feed: Feed, settings: Settings
+) -> Offers:
+    """The ports of a client with these abilities."""
+    listeners: dict[str, Listener] = {}
+    tests = commands = None
+    if "tests" in abilities.extension:
+        tests = ClientTestRunner(channel, editor.uri_of, settings.tests.command)
+        listeners["steersman/tests/result"] = tests.result
+        listeners["steersman/tests/progress"] = tests.progress
+    if "commands" in abilities.extension:
+        commands = ClientCommands(channel, editor.uri_of)
+        listeners["steersman/command/result"] = commands.result
+    ports = ClientPorts(
+        editor=editor,
+        approvals=LspApprovals(channel, abilities),
+        questions=LspQuestions(channel, abilities),
+        feed=feed,
+        tests=tests,
+        commands=commands,
+    )
+    return Offers(ports=ports, listeners=listeners)
