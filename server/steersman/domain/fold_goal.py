@@ -10,7 +10,7 @@ from steersman.domain import events as ev
 from steersman.domain.fold_rules import refuse, require
 from steersman.domain.goal import FROM, MAY_CHANGE, TO, Goal
 from steersman.domain.messages import GoalSource
-from steersman.domain.state import Blocker, GoalRecord, PendingRound, SessionState
+from steersman.domain.state import Blocker, GoalRecord, OpenTurn, PendingRound, SessionState
 
 
 def _changed(state: SessionState, event: ev.Event, data: ev.GoalChanged) -> SessionState:
@@ -28,9 +28,12 @@ def _changed(state: SessionState, event: ev.Event, data: ev.GoalChanged) -> Sess
     if data.goal is None:
         refuse(event, "the snapshot is missing")
     _require_only(event, data, current, data.goal)
-    goals = replace(state.goals, current=data.goal)
+    goals = replace(state.goals, current=data.goal, changed_by=data.by)
     if data.operation in ("edit", "resume"):
-        goals = replace(goals, blocker=None)
+        edited = goals.edited or data.goal.objective != current.objective
+        goals = replace(goals, blocker=None, idle_rounds=0, edited=edited)
+    if data.by == "model" and data.operation in ("complete", "block") and state.turn is not None:
+        goals = replace(goals, closing=True)
     return _with(state, goals)
 
 
@@ -45,7 +48,7 @@ def _created(state: SessionState, event: ev.Event, data: ev.GoalChanged) -> Sess
     require(goal.rounds_started == 0, event, "a new goal has started no round")
     require(goal.created_at == goal.updated_at <= event.time, event, "its times do not fit")
     used = state.goals.used_ids.set(goal.id, True)
-    return _with(state, GoalRecord(current=goal, used_ids=used, pending=state.goals.pending))
+    return _with(state, GoalRecord(current=goal, used_ids=used, changed_by=data.by))
 
 
 def _require_only(event: ev.Event, data: ev.GoalChanged, before: Goal, after: Goal) -> None:
@@ -100,7 +103,8 @@ def _admitted(state: SessionState, event: ev.Event, pending: PendingRound) -> Se
     require(pending.message_id in told, event, "its message was not claimed")
     goal = replace(goal, rounds_started=goal.rounds_started + 1)
     state = replace(state, turn=replace(turn, round=pending.source))
-    return _with(state, replace(state.goals, current=goal, pending=None))
+    goals = replace(state.goals, current=goal, pending=None, progressed=False, edited=False)
+    return _with(state, goals)
 
 
 def _require_current(state: SessionState, event: ev.Event, source: GoalSource) -> None:
@@ -143,6 +147,52 @@ def _verification(state: SessionState, event: ev.Event, data: ev.GoalVerificatio
 def _with(state: SessionState, goals: GoalRecord) -> SessionState:
     return replace(state, goals=goals)
 
+
+def called_in_goal(state: SessionState, name: str, arguments: str) -> SessionState:
+    """A call in a round: one that was never made for this goal is progress."""
+    goals = state.goals
+    if state.turn is None or state.turn.round is None:
+        return state
+    signature = f"{name} {' '.join(arguments.split())}"
+    if signature in goals.signatures or name in _NO_PROGRESS:
+        return state
+    return _with(state, replace(goals, signatures=goals.signatures.set(signature, True), progressed=True))
+
+
+def changed_in_goal(state: SessionState) -> SessionState:
+    """A file was changed: that is progress, whatever was called."""
+    if state.turn is None or state.turn.round is None:
+        return state
+    return _with(state, replace(state.goals, progressed=True))
+
+
+def a_person_spoke(state: SessionState) -> SessionState:
+    """A person's message starts the counts of idle rounds and of blockers again."""
+    goals = state.goals
+    if not goals.idle_rounds and goals.blocker is None:
+        return state
+    return _with(state, replace(goals, idle_rounds=0, blocker=None))
+
+
+def after_turn(state: SessionState, turn: OpenTurn, reason: ev.EndReason) -> SessionState:
+    """Count the round that has ended: as idle, as failing, or as neither."""
+    goals = replace(state.goals, closing=False)
+    if turn.round is not None:
+        failed = isinstance(reason, ev.ErrorReason | ev.MaxTokens)
+        ended_well = isinstance(reason, ev.Completed)
+        goals = replace(
+            goals,
+            idle_rounds=0 if goals.progressed else goals.idle_rounds + 1,
+            failing_rounds=goals.failing_rounds + 1 if failed else 0 if ended_well else goals.failing_rounds,
+        )
+        blocker = goals.blocker
+        if blocker is not None and blocker.round < turn.round.round:
+            goals = replace(goals, blocker=None)
+    return _with(state, goals)
+
+
+_NO_PROGRESS: Final = frozenset({"get_goal", "update_goal"})
+"""Calls about the goal itself move nothing."""
 
 GOAL_REDUCERS: Final[dict[type[ev.EventData], Any]] = {
     ev.GoalChanged: _changed,

@@ -7,6 +7,7 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from steersman.domain import events as ev
+from steersman.domain.fold_goal import called_in_goal, changed_in_goal
 from steersman.domain.fold_rules import open_step, refuse, require, started_call, with_step
 from steersman.domain.state import OpenCall, OpenStep, ResultEntry, SessionState
 
@@ -40,6 +41,7 @@ def _called(state: SessionState, event: ev.Event, data: ev.ToolCalled) -> Sessio
     same = (asked.call_id, asked.name, asked.arguments) == (data.call_id, data.name, data.arguments)
     require(same, event, f"not the next call that the model asked for ({asked.call_id})")
     call = OpenCall(call_id=data.call_id, name=data.name, arguments=data.arguments, mode=data.mode)
+    state = called_in_goal(state, data.name, data.arguments)
     return with_step(state, turn, replace(step, calls=(*step.calls, call)))
 
 
@@ -92,7 +94,7 @@ def _decided(state: SessionState, event: ev.Event, data: ev.ApprovalDecided) -> 
 
 def _edit(state: SessionState, event: ev.Event, data: ev.EditPlanned | ev.EditApplied) -> SessionState:
     started_call(state, event, data.call_id)
-    return state
+    return changed_in_goal(state) if isinstance(data, ev.EditApplied) else state
 
 
 TOOL_REDUCERS: Final[dict[type[ev.EventData], Any]] = {

@@ -7,9 +7,10 @@ from typing import Any, Final
 from msgspec.structs import replace
 
 from steersman.domain import events as ev
+from steersman.domain.fold_goal import a_person_spoke, after_turn
 from steersman.domain.fold_rules import open_step, open_turn, refuse, require, with_step
 from steersman.domain.messages import Human, Notice
-from steersman.domain.state import AssistantEntry, OpenStep, OpenTurn, SessionState, UserEntry
+from steersman.domain.state import AssistantEntry, EndedTurn, OpenStep, OpenTurn, SessionState, UserEntry
 from steersman.domain.usage import Usage, add
 
 FIRST_WORDS = 80
@@ -31,13 +32,16 @@ def _turn_end(state: SessionState, event: ev.Event, data: ev.TurnEnd) -> Session
     require(turn.open_step is None, event, "a step is still open")
     require(not turn.claimed, event, "a claimed message was not told to the model")
     require(turn.trigger != "goal" or turn.round is not None, event, "its round was never admitted")
-    return replace(state, turn=None)
+    ended = EndedTurn(number=turn.number, reason=data.reason, round=turn.round)
+    return after_turn(replace(state, turn=None, last_turn=ended), turn, data.reason)
 
 
 def _step_start(state: SessionState, event: ev.Event, data: ev.StepStart) -> SessionState:
     turn = open_turn(state, event, data.turn)
     require(turn.open_step is None, event, "a step is open already")
     require(data.step == turn.step + 1, event, f"step {data.step} does not follow {turn.step}")
+    if state.goals.closing:
+        state = replace(state, goals=replace(state.goals, closing=False))
     return replace(
         state, turn=replace(turn, step=data.step, open_step=OpenStep(number=data.step, first_seq=event.seq))
     )
@@ -74,8 +78,10 @@ def _user_message(state: SessionState, event: ev.Event, data: ev.UserMessage) ->
         turn = replace(turn, claimed=claimed[1:])
     elif not isinstance(data.source, Notice):
         refuse(event, "this message was not claimed")
-    if isinstance(data.source, Human) and turn.human_step is None:
-        turn = replace(turn, human_step=data.step)
+    if isinstance(data.source, Human):
+        state = a_person_spoke(state)
+        if turn.human_step is None:
+            turn = replace(turn, human_step=data.step)
     entry = UserEntry(text=data.text, source=data.source, context=data.context)
     if not isinstance(data.source, Notice) and not state.first_words:
         state = replace(state, first_words=" ".join(data.text.split())[:FIRST_WORDS])
