@@ -8,6 +8,7 @@ from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 from steersman.errors import Aborted
+from steersman.ports.clock import Clock
 
 T = TypeVar("T")
 Cause = Literal["human", "trust", "shutdown"]
@@ -18,6 +19,8 @@ class AbortSignal:
 
     def __init__(self) -> None:
         self._event = asyncio.Event()
+        self.no_more = asyncio.Event()
+        """No further attempt or step: what runs may end by itself."""
         self.cause: Cause | None = None
         self.words_after = False
         """A person prompted after the signal: the queue that the stop held is theirs to release."""
@@ -41,6 +44,20 @@ class AbortSignal:
         """Raises Aborted if the signal is set."""
         if self._event.is_set():
             raise Aborted(self.cause)
+
+    async def sleep(self, clock: Clock, seconds: float) -> bool:
+        """Wait so many seconds; False if no further attempt is wanted meanwhile. Raises Aborted."""
+
+        async def either() -> None:
+            tasks = {asyncio.ensure_future(clock.sleep(seconds)), asyncio.ensure_future(self.no_more.wait())}
+            try:
+                await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+        await self.race(either())
+        return not self.no_more.is_set()
 
     async def race(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`, unless the signal comes first.

@@ -33,6 +33,13 @@ from steersman.loop.inbox import (
     repeated,
 )
 from steersman.loop.journal import Decision, Into, Journal
+from steersman.loop.rounds import (
+    Judge,
+    RoundText,
+    decide_admit_round,
+    decide_claim_round,
+    decide_queue_round,
+)
 from steersman.loop.services import Services
 from steersman.loop.step import StepRunner
 from steersman.policies.seam import Verdict, judge
@@ -52,6 +59,8 @@ class Agent:
         self._running: asyncio.Task[None] | None = None
         self._dead = False
         self.waiting_on: WaitingOn | None = None
+        self.rested: Callable[[], None] = lambda: None
+        """Called in the tick of a commit that leaves no turn open: the goal's driver may go on."""
         self.touched: Callable[[], None] = lambda: None
         """Called when something that is not in the log changes (`waiting_on`)."""
         journal.committed = self._after_commit
@@ -126,6 +135,22 @@ class Agent:
     def release(self, into: Into[int] | None = None) -> Future[int]:
         return self._journal.submit(lambda state: decide_release(state, self._header), into=into)
 
+    def queue_round(self, text: RoundText, judge: Judge) -> Future[bool]:
+        """`followup` of the goal's driver: a round that waits behind every person."""
+        return self._journal.submit(lambda state: decide_queue_round(state, text, judge))
+
+    def claim_round(self, judge: Judge) -> Future[bool]:
+        return self._journal.submit(lambda state: decide_claim_round(state, judge))
+
+    def admit_round(self, judge: Judge) -> Future[bool]:
+        """Open the claimed round's turn, unless something has come between."""
+        return self._journal.submit(lambda state: decide_admit_round(state, judge, self._header))
+
+    def let_finish(self) -> None:
+        """The goal was taken from its round: the step in work may end, but no retry and no step follows."""
+        if self._abort is not None and self._journal.state.turn is not None:
+            self._abort.no_more.set()
+
     async def settle(self, seconds: float) -> bool:
         """Wait until no turn runs, at most so long. Returns whether it is so."""
         if self._running is not None:
@@ -149,7 +174,10 @@ class Agent:
     def _after_commit(self) -> None:
         """Called in the tick of every commit: an open turn has its own signal and a task that runs it."""
         turn = self._journal.state.turn
-        if turn is None or self._dead or self._journal.suspended is not None:
+        if self._dead or self._journal.suspended is not None:
+            return
+        if turn is None:
+            self.rested()
             return
         if self._abort is None or self._abort_turn != turn.number:
             self._abort, self._abort_turn = AbortSignal(), turn.number

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import msgspec
 
+from steersman.context.goal_text import closing_text
 from steersman.domain import events as ev
 from steersman.domain.ids import new_id
 from steersman.domain.messages import HeldReason, Notice
@@ -48,7 +49,10 @@ def decide_boundary(
         ev.StepEnd(turn=turn.number, step=step.number, usage=outcome.usage),
     ]
     notices = outcome.notices
-    end = outcome.end
+    end = outcome.end or _withdrawn(state)
+    if state.goals.closing and state.goal is not None and end is None:
+        verified = state.goals.verification is not None and state.goals.verification.verdict == "pass"
+        notices = (*notices, (f"goal_{state.goal.phase}", closing_text(state.goal, verified=verified)))
     if abort.cause is not None:
         end = ev.AbortedReason(by=abort.cause)
     elif end is None and verdict is not None:
@@ -63,6 +67,18 @@ def decide_boundary(
         events += open_step(state, turn.number, number, state.inbox.next_step, told, header)
         return Decision(events, None)
     return Decision([*events, *_end_turn(state, end or ev.Completed(), abort, header)], None)
+
+
+def _withdrawn(state: SessionState) -> ev.EndReason | None:
+    """A round whose goal a person paused or cleared takes no further step."""
+    turn, goal = state.turn, state.goal
+    if turn is None or turn.round is None:
+        return None
+    if goal is not None and goal.id == turn.round.goal_id:
+        paused_by_model = state.goals.changed_by == "model"
+        if goal.phase != "paused" or paused_by_model:
+            return None
+    return ev.Exit(policy="goal-paused")
 
 
 def _notice(turn: int, step: int, name: str, text: str) -> ev.UserMessage:
@@ -91,7 +107,8 @@ def _end_turn(
         if rest and held is None and not abort.words_after:
             events.append(ev.InboxHeld(reason="restart" if reason.by == "shutdown" else "cancelled"))
     else:
-        failed = _holds(reason)
+        # A round is nobody's words: when it fails, people's messages need not wait for a release.
+        failed = None if state.turn is not None and state.turn.round is not None else _holds(reason)
         if failed is not None and held is None:
             events.append(ev.InboxHeld(reason=failed))
         starters = () if failed is not None or held is not None else queue[:1]

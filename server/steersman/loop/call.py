@@ -22,6 +22,7 @@ from steersman.loop.services import Services
 from steersman.ports.cancel import Cancel
 from steersman.ports.editor import EditorPort
 from steersman.ports.process import ProcessPort, TestRunner
+from steersman.ports.query import QueryPort
 from steersman.tools.base import Allow, AnyTool, Arguments, Ask, Permit, Refuse, Reply, ToolOutcome
 from steersman.tools.schema import decode
 
@@ -76,6 +77,10 @@ class CallContext:
     @property
     def tests(self) -> TestRunner:
         return self._services.tests
+
+    @property
+    def queries(self) -> QueryPort | None:
+        return self._services.queries
 
     @property
     def cancel(self) -> Cancel:

@@ -11,6 +11,7 @@ from typing import Final
 from steersman.domain import events as ev
 from steersman.domain.messages import HeldReason
 from steersman.domain.state import OpenStep, SessionState
+from steersman.loop.stale import people_in_turn_queue, stale_round
 
 NOT_STARTED: Final = "The server stopped before this call started. Nothing happened; it is safe to repeat."
 UNKNOWN: Final = (
@@ -68,11 +69,11 @@ def close_turn(
 
 def hold_queue(state: SessionState, held: HeldReason) -> list[ev.EventData]:
     """People's waiting messages go to the front of next-turn, and the queue is held. Empty: nothing."""
-    events: list[ev.EventData] = []
+    events = stale_round(state, "the server was restarted")
     steers = state.inbox.human_steers
     if steers:
         events.append(ev.InboxMoved(message_ids=[m.message_id for m in steers], queue="next-turn"))
-    if (steers or state.inbox.next_turn) and state.inbox.held is None:
+    if (steers or people_in_turn_queue(state)) and state.inbox.held is None:
         events.append(ev.InboxHeld(reason=held))
     return events
 

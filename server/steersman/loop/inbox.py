@@ -15,6 +15,7 @@ from steersman.domain.messages import ContextItem, Human, Notice, Outcome, Promp
 from steersman.domain.state import SessionState, Waiting
 from steersman.errors import InvalidParams, TurnMismatch
 from steersman.loop.journal import Decision
+from steersman.loop.stale import people_in_turn_queue, stale_round
 
 HeaderSource = Callable[[SessionState, int, int], ev.RequestHeader]
 """Gives the request header of a turn and step as the settings are now."""
@@ -68,7 +69,9 @@ def decide_prompt(state: SessionState, words: Words, header: HeaderSource) -> De
     if state.inbox.held is not None:
         events.append(ev.InboxReleased())
     if state.turn is None:
-        first_message = state.inbox.next_turn[0] if state.inbox.next_turn else waiting(queued)
+        people = people_in_turn_queue(state)
+        first_message = people[0] if people else waiting(queued)
+        events += stale_round(state, "a person's message goes first")
         events += open_turn(state, (first_message, *state.inbox.next_step), header)
     return Decision(events, Receipt(message_id=words.message_id, outcome=outcome, turn=turn))
 
@@ -83,7 +86,8 @@ def decide_steer(state: SessionState, words: Words, header: HeaderSource) -> Dec
         turn = state.turns + 1
         queued = _queued(words, "turn/steer", "startedTurn", turn)
         claimed = (*state.inbox.next_step, waiting(queued))
-        opened = [queued, *open_turn(state, claimed, header)]
+        stale = stale_round(state, "a person's message goes first")
+        opened = [queued, *stale, *open_turn(state, claimed, header)]
         return Decision(opened, Receipt(message_id=words.message_id, outcome="startedTurn", turn=turn))
     outcome: Outcome = "queued" if words.after_stop else "injected"
     queued = _queued(words, "turn/steer", outcome, None if words.after_stop else running)

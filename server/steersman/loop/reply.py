@@ -94,10 +94,9 @@ class Asker:
         )
         self._tell("retry")
         try:
-            await self._abort.race(self._services.clock.sleep(seconds))
+            return await self._abort.sleep(self._services.clock, seconds)
         except Aborted:
             return False
-        return True
 
 
 class Attempt:

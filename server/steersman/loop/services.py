@@ -16,6 +16,7 @@ from steersman.ports.clock import Clock
 from steersman.ports.editor import EditorPort
 from steersman.ports.model import ModelProvider
 from steersman.ports.process import ProcessPort, TestRunner
+from steersman.ports.query import QueryPort
 from steersman.ports.question import QuestionPort
 from steersman.tools.base import AnyTool, ToolContext
 
@@ -52,4 +53,6 @@ class Services(msgspec.Struct, kw_only=True):
     """A random factor in [0, 1): retries of many clients must not come at once."""
     commands: ProcessPort | None = None
     """Where the model's own commands run, if not in `processes`. Those of checks never do."""
+    queries: QueryPort | None = None
+    """The editor's language intelligence, where it offers that."""
     trusted: bool = True
