@@ -4,20 +4,31 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import io
+import math
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
 from steersman import __version__
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+_STOPPED: Final = 3
+"""The exit code of a command that a person stopped before it could end in order."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run a command; the exit code of the process."""
     arguments = _parser().parse_args(argv)
-    code: int = arguments.act(arguments)
+    try:
+        code: int = arguments.act(arguments)
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        return _STOPPED
     return code
 
 
@@ -32,15 +43,13 @@ def _serve(arguments: argparse.Namespace) -> int:
 
 
 def _run(arguments: argparse.Namespace) -> int:
-    from rich.console import Console
-
     from steersman.headless.run import ExitCode, Run, UsageError, run, split_check
 
-    if not arguments.workspace.is_dir():
-        print(f"steersman run: {arguments.workspace} is not a folder", file=sys.stderr)
-        return ExitCode.USAGE
+    options = _options(arguments)
     try:
         checks = [split_check(command) for command in arguments.check]
+        if arguments.test_command is not None:
+            options["tests"] = {"command": split_check(arguments.test_command, "--test-command")}
     except UsageError as error:
         print(f"steersman run: {error}", file=sys.stderr)
         return ExitCode.USAGE
@@ -48,18 +57,24 @@ def _run(arguments: argparse.Namespace) -> int:
         workspace=arguments.workspace.resolve(),
         prompt=arguments.prompt,
         checks=checks,
-        options=_options(arguments),
+        options=options,
         timeout=arguments.timeout,
     )
-    return asyncio.run(run(what, Console(highlight=False))).code
+    return asyncio.run(run(what, _console())).code
 
 
 def _demo(arguments: argparse.Namespace) -> int:
-    from rich.console import Console
-
     from steersman.headless.demo import demo
 
-    return asyncio.run(demo(Console(highlight=False), os.environ, keep=arguments.keep))
+    return asyncio.run(demo(_console(), os.environ, keep=arguments.keep))
+
+
+def _console() -> Console:
+    from rich.console import Console
+
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a narrow encoding must not end the work
+    return Console(highlight=False)
 
 
 def _version(arguments: argparse.Namespace) -> int:
@@ -75,9 +90,30 @@ def _options(arguments: argparse.Namespace) -> dict[str, Any]:
         options["scriptedModel"] = str(arguments.scripted_model.resolve())
     if arguments.state_dir is not None:
         options["stateDir"] = str(arguments.state_dir.resolve())
-    if arguments.test_command:
-        options["tests"] = {"command": shlex.split(arguments.test_command)}
     return options
+
+
+def _folder(text: str) -> Path:
+    path = Path(text)
+    if not path.is_dir():
+        raise argparse.ArgumentTypeError(f"{text} is not a folder")
+    return path
+
+
+def _words(text: str) -> str:
+    if not text.strip():
+        raise argparse.ArgumentTypeError("it must not be empty")
+    return text
+
+
+def _seconds(text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise argparse.ArgumentTypeError("it must be a number of seconds, more than 0")
+    return seconds
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -88,8 +124,8 @@ def _parser() -> argparse.ArgumentParser:
     serve = commands.add_parser("serve", help="the language server, for an editor: LSP on stdin and stdout")
     serve.set_defaults(act=_serve)
     run = commands.add_parser("run", help="one prompt on a folder, without an editor")
-    run.add_argument("--workspace", type=Path, required=True, metavar="DIR", help="the folder to work in")
-    run.add_argument("--prompt", required=True, metavar="TEXT", help="what to do")
+    run.add_argument("--workspace", type=_folder, required=True, metavar="DIR", help="the folder to work in")
+    run.add_argument("--prompt", type=_words, required=True, metavar="TEXT", help="what to do")
     run.add_argument(
         "--check",
         action="append",
@@ -102,7 +138,7 @@ def _parser() -> argparse.ArgumentParser:
     run.add_argument("--scripted-model", type=Path, metavar="FILE", help="replies from a file, no model")
     run.add_argument("--state-dir", type=Path, metavar="DIR", help="where sessions are kept")
     run.add_argument("--test-command", metavar="CMD", help="how this folder's tests are run")
-    run.add_argument("--timeout", type=float, metavar="SECONDS", help="stop the turn after so long")
+    run.add_argument("--timeout", type=_seconds, metavar="SECONDS", help="stop the turn after so long")
     run.set_defaults(act=_run)
     demo = commands.add_parser("demo", help="watch a small project being repaired, for real")
     demo.add_argument("--keep", action="store_true", help="keep the repaired copy")

@@ -6,5 +6,7 @@ from pathlib import Path
 from typing import Final
 
 PROJECT: Final = Path(__file__).parent / "project"
+DEFECTIVE: Final = "bill.py"
+"""The file with the defect, relative to the project: nothing else needs to change."""
 SCRIPT: Final = Path(__file__).parent / "script.jsonl"
 PROMPT: Final = "The tests of this project fail. Find out why, repair it, and show that they pass."

@@ -9,8 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from steersman.headless.connection import Connection, ServerGone
+from steersman.headless.connection import Connection, RequestFailed, ServerGone
 from steersman.headless.editor import CAPABILITIES, HeadlessEditor
+from steersman.headless.text_edits import Encoding
 
 START_SECONDS: Final = 30.0
 STOP_SECONDS: Final = 5.0
@@ -28,7 +29,6 @@ class HeadlessClient:
         self.editor = HeadlessEditor(connection.notify)
         self.on_event: Callable[[Mapping[str, Any]], None] = lambda event: None
         self.on_message: Callable[[str], None] = lambda text: None
-        self.session: Mapping[str, Any] = {}
         self._changed = asyncio.Event()
         connection.handlers = {
             "workspace/applyEdit": self.editor.apply,
@@ -38,9 +38,9 @@ class HeadlessClient:
         }
         connection.listeners = {
             "steersman/session/didAppend": self._appended,
-            "steersman/session/didChange": self._did_change,
             "window/showMessage": lambda params: self.on_message(str(params.get("message", ""))),
         }
+        connection.on_gone = self.wake
 
     @classmethod
     async def start(
@@ -50,8 +50,9 @@ class HeadlessClient:
         options: Mapping[str, Any],
         approve: Approve,
         env: Mapping[str, str] | None = None,
+        encodings: Sequence[Encoding] = ("utf-16",),
     ) -> HeadlessClient:
-        """Start a server on a folder, an absolute path.
+        """Start a server on a folder, an absolute path. `encodings` of positions are offered, the best first.
 
         Raises:
             OSError, ServerGone, RequestFailed, TimeoutError.
@@ -63,11 +64,16 @@ class HeadlessClient:
             "clientInfo": {"name": "steersman headless"},
             "rootUri": uri,
             "workspaceFolders": [{"uri": uri, "name": workspace.name}],
-            "capabilities": CAPABILITIES | {"experimental": {"steersman": EXTENSION}},
+            "capabilities": {
+                **CAPABILITIES,
+                "general": {"positionEncodings": [*encodings]},
+                "experimental": {"steersman": EXTENSION},
+            },
             "initializationOptions": dict(options),
         }
         try:
-            await client.connection.request("initialize", params, START_SECONDS)
+            result = await client.connection.request("initialize", params, START_SECONDS)
+            client.editor.encoding = result["capabilities"].get("positionEncoding", "utf-16")
         except BaseException:
             await client.connection.close()
             raise
@@ -80,17 +86,11 @@ class HeadlessClient:
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait until a condition on what was told holds. Raises ServerGone."""
-        gone = asyncio.create_task(self.connection.gone.wait())
-        try:
-            while not condition():
-                self._changed.clear()
-                changed = asyncio.create_task(self._changed.wait())
-                await asyncio.wait({gone, changed}, return_when=asyncio.FIRST_COMPLETED)
-                changed.cancel()
-                if gone.done() and not condition():
-                    raise ServerGone("The server ended in the middle of the work. The session's log is kept.")
-        finally:
-            gone.cancel()
+        while not condition():
+            if self.connection.is_gone:
+                raise self.connection.gone_error()
+            self._changed.clear()
+            await self._changed.wait()
 
     def wake(self) -> None:
         """Let `until` look at its condition again."""
@@ -98,19 +98,17 @@ class HeadlessClient:
 
     async def stop(self) -> None:
         """Shut the server down in order; end it the hard way if it does not."""
-        with contextlib.suppress(Exception):
-            await self.connection.request("shutdown", seconds=STOP_SECONDS)
-            self.connection.notify("exit")
-            await self.connection.ended(STOP_SECONDS)
-        await self.connection.close()
+        try:
+            with contextlib.suppress(RequestFailed, ServerGone, TimeoutError):
+                await self.connection.request("shutdown", seconds=STOP_SECONDS)
+                self.connection.notify("exit")
+                await self.connection.ended(STOP_SECONDS)
+        finally:
+            await self.connection.close()
 
     def _appended(self, params: Mapping[str, Any]) -> None:
         for event in params["events"]:
             self.on_event(event)
-        self._changed.set()
-
-    def _did_change(self, params: Mapping[str, Any]) -> None:
-        self.session = params["session"]
         self._changed.set()
 
 

@@ -1,4 +1,7 @@
-"""The client's end of JSON-RPC over a subprocess: requests, notifications, and the server's own requests."""
+"""The client's end of JSON-RPC over a server's process: requests, notifications, and what the server asks.
+
+Nothing that a server sends, or its death at any moment, may leave a caller waiting.
+"""
 
 from __future__ import annotations
 
@@ -6,14 +9,23 @@ import asyncio
 import contextlib
 import json
 import logging
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
+
+from steersman.headless.frames import frame, next_body
 
 log = logging.getLogger(__name__)
 METHOD_NOT_FOUND: Final = -32601
 INTERNAL_ERROR: Final = -32603
+REQUEST_CANCELLED: Final = -32800
 REQUEST_SECONDS: Final = 60.0
 STREAM_LIMIT: Final = 1 << 20
+LAST_WORDS: Final = 8
+"""Lines of the server's stderr that are told when it is gone."""
+_GRACE_SECONDS: Final = 2.0
+"""For a server that closed its output to end, and for what it wrote before its end to be read."""
 
 Handler = Callable[[Any], Awaitable[Any]]
 Listener = Callable[[Any], None]
@@ -34,26 +46,41 @@ class RequestFailed(Exception):
         self.kind = self.data.get("kind")
 
 
+def _own_group() -> dict[str, Any]:
+    """Options of a process that no key of the client's terminal reaches."""
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+    return {"start_new_session": True}
+
+
 class Connection:
-    """One server process. `handlers` answer its requests, `listeners` hear its notifications."""
+    """One server process. `handlers` answer its requests, `listeners` hear its notifications.
+
+    Notifications are heard, and requests begin to be answered, in the order in which they came. `on_gone` is
+    called once, when the server has ended.
+    """
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
+        if process.stdin is None or process.stdout is None or process.stderr is None:
+            raise ValueError("the process must have been started with pipes")
         self._process = process
+        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._ids = 0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
-        self._answering: dict[Any, asyncio.Task[None]] = {}
+        self._answering: dict[int | str, asyncio.Task[None]] = {}
         self._last_words: list[str] = []
         self.handlers: dict[str, Handler] = {}
         self.listeners: dict[str, Listener] = {}
-        self.gone = asyncio.Event()
-        self._tasks = [
-            asyncio.create_task(self._read(), name="headless-reader"),
-            asyncio.create_task(self._read_words(), name="headless-stderr"),
-        ]
+        self.on_gone: Callable[[], None] = lambda: None
+        self.is_gone = False
+        self._watch = asyncio.create_task(self._until_gone(), name="headless-connection")
 
     @classmethod
     async def start(cls, command: Sequence[str], env: Mapping[str, str] | None = None) -> Connection:
-        """Start a server. Raises OSError where its program cannot be started."""
+        """Start a server. Raises OSError where its program cannot be started.
+
+        It gets a process group of its own, so that Ctrl-C in a terminal reaches the client alone.
+        """
         process = await asyncio.create_subprocess_exec(
             *command,
             stdin=asyncio.subprocess.PIPE,
@@ -61,6 +88,7 @@ class Connection:
             stderr=asyncio.subprocess.PIPE,
             env=dict(env) if env is not None else None,
             limit=STREAM_LIMIT,
+            **_own_group(),
         )
         return cls(process)
 
@@ -70,21 +98,30 @@ class Connection:
 
     async def request(self, method: str, params: Any = None, seconds: float = REQUEST_SECONDS) -> Any:
         """Ask, and wait for the result. Raises RequestFailed, ServerGone, TimeoutError."""
-        self._require_alive()
+        if self.is_gone:
+            raise self.gone_error()
         self._ids += 1
+        number = self._ids
         future: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting[self._ids] = future
+        self._waiting[number] = future
         try:
-            self._send({"id": self._ids, "method": method, "params": params})
+            self._send({"id": number, "method": method, "params": params})
             async with asyncio.timeout(seconds):
                 return await future
+        except (TimeoutError, asyncio.CancelledError):
+            self.notify("$/cancelRequest", {"id": number})
+            raise
         finally:
-            self._waiting.pop(self._ids, None)
+            del self._waiting[number]
 
     def notify(self, method: str, params: Any = None) -> None:
         """Tell the server something. After its end it is told nothing."""
-        if not self.gone.is_set():
-            self._send({"method": method, "params": params})
+        self._send({"method": method, "params": params})
+
+    def gone_error(self) -> ServerGone:
+        """What to raise when the server has ended."""
+        words = "\n".join(self._last_words)
+        return ServerGone(f"Its exit code is {self._process.returncode}.\n{words}".rstrip())
 
     async def ended(self, seconds: float) -> int | None:
         """The exit code, if the server ends in time; else None."""
@@ -95,96 +132,79 @@ class Connection:
 
     async def close(self) -> None:
         """End the process, if it has not ended, and everything that reads from it."""
+        self._kill()
+        await self._process.wait()
+        tasks = [self._watch, *self._answering.values()]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        self._stdin.close()
+
+    def _kill(self) -> None:
         if self._process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 self._process.kill()
-            await self._process.wait()
-        for task in (*self._tasks, *self._answering.values()):
-            task.cancel()
-        await asyncio.gather(*self._tasks, *self._answering.values(), return_exceptions=True)
-        if self._process.stdin is not None:
-            self._process.stdin.close()
 
-    def _send(self, message: dict[str, Any]) -> None:
-        stdin = self._process.stdin
-        if stdin is None:
-            raise AssertionError("the server was started with pipes")
-        body = json.dumps({"jsonrpc": "2.0", **message}).encode("ascii")
-        with contextlib.suppress(ConnectionError):
-            stdin.write(b"Content-Length: %d\r\n\r\n%b" % (len(body), body))
-
-    def _require_alive(self) -> None:
-        if self.gone.is_set():
-            raise self._gone_error()
-
-    def _gone_error(self) -> ServerGone:
-        words = "\n".join(self._last_words[-8:])
-        code = self._process.returncode
-        return ServerGone(f"The server has ended (exit code {code}).\n{words}".rstrip())
+    async def _until_gone(self) -> None:
+        """Read until the server ends or says no more; then let nobody wait for it."""
+        reading = asyncio.create_task(self._read())
+        words = asyncio.create_task(self._read_words())
+        ending = asyncio.create_task(self._process.wait())
+        try:
+            await asyncio.wait({reading, ending}, return_when=asyncio.FIRST_COMPLETED)
+            # A process that outlives the server may hold its pipes open.
+            await asyncio.wait({reading, words, ending}, timeout=_GRACE_SECONDS)
+            self._kill()
+            await ending
+        finally:
+            for task in (reading, words, ending):
+                task.cancel()
+            await asyncio.gather(reading, words, ending, return_exceptions=True)
+            self.is_gone = True
+            for future in self._waiting.values():
+                if not future.done():
+                    future.set_exception(self.gone_error())
+            self.on_gone()
 
     async def _read(self) -> None:
-        try:
-            while (body := await self._frame()) is not None:
-                self._take(body)
-        except (ConnectionError, asyncio.IncompleteReadError):
-            pass
-        await self._process.wait()
-        self.gone.set()
-        for future in self._waiting.values():
-            if not future.done():
-                future.set_exception(self._gone_error())
-
-    async def _frame(self) -> bytes | None:
-        stdout = self._process.stdout
-        if stdout is None:
-            raise AssertionError("the server was started with pipes")
-        length: int | None = None
-        while True:
-            try:
-                line = await stdout.readline()
-            except ValueError:
-                continue
-            if not line:
-                return None
-            name, _, value = line.partition(b":")
-            if name.strip().lower() == b"content-length" and value.strip().isdigit():
-                length = int(value)
-            elif line in (b"\r\n", b"\n") and length is not None:
-                return await stdout.readexactly(length)
+        with contextlib.suppress(ConnectionError):
+            while (body := await next_body(self._stdout)) is not None:
+                try:
+                    message = json.loads(body)
+                except (ValueError, RecursionError):
+                    log.warning("The server sent a message that is not JSON.")
+                    continue
+                if isinstance(message, dict):
+                    self._take(message)
 
     async def _read_words(self) -> None:
-        stderr = self._process.stderr
-        if stderr is None:
-            raise AssertionError("the server was started with pipes")
         while True:
             try:
-                line = await stderr.readline()
-            except ValueError:
+                line = await self._stderr.readline()
+            except ValueError:  # a line longer than the stream's limit
                 continue
             if not line:
                 return
-            self._last_words = [*self._last_words[-40:], line.decode("utf-8", "replace").rstrip()]
+            words = line.decode("utf-8", "replace").rstrip()
+            self._last_words = [*self._last_words[1 - LAST_WORDS :], words]
 
-    def _take(self, body: bytes) -> None:
-        try:
-            message = json.loads(body)
-        except ValueError:
-            log.warning("the server sent a message that is not JSON")
-            return
-        if not isinstance(message, dict):
-            return
-        method = message.get("method")
+    def _take(self, message: dict[str, Any]) -> None:
+        method, number, params = message.get("method"), message.get("id"), message.get("params")
         if not isinstance(method, str):
-            self._answered(message)
-        elif "id" in message:
-            self._asked(message["id"], method, message.get("params"))
+            if isinstance(number, int):
+                self._answered(number, message)
+        elif isinstance(number, int | str):
+            self._asked(number, method, params)
         elif method == "$/cancelRequest":
-            self._withdrawn(message.get("params"))
+            self._withdrawn(params)
         elif (listener := self.listeners.get(method)) is not None:
-            listener(message.get("params"))
+            try:
+                listener(params)
+            except Exception:
+                log.exception("Hearing %s failed", method)
 
-    def _answered(self, message: dict[str, Any]) -> None:
-        future = self._waiting.get(message.get("id", 0))
+    def _answered(self, number: int, message: dict[str, Any]) -> None:
+        future = self._waiting.get(number)
         if future is None or future.done():
             return
         error = message.get("error")
@@ -193,30 +213,38 @@ class Connection:
         else:
             future.set_exception(RequestFailed(error if isinstance(error, dict) else {}))
 
-    def _asked(self, msg_id: Any, method: str, params: Any) -> None:
-        task = asyncio.create_task(self._answer(msg_id, method, params))
-        self._answering[msg_id] = task
-        task.add_done_callback(lambda done: self._answering.pop(msg_id, None))
+    def _asked(self, number: int | str, method: str, params: Any) -> None:
+        task = asyncio.create_task(self._answer(number, method, params))
+        self._answering[number] = task
+        task.add_done_callback(lambda done: self._answering.pop(number, None))
 
-    async def _answer(self, msg_id: Any, method: str, params: Any) -> None:
+    async def _answer(self, number: int | str, method: str, params: Any) -> None:
         handler = self.handlers.get(method)
         if handler is None:
-            error = {"code": METHOD_NOT_FOUND, "message": f"this client has no {method}"}
-            self._send({"id": msg_id, "error": error})
+            self._refuse(number, METHOD_NOT_FOUND, f"this client has no {method}")
             return
         try:
             result = await handler(params)
         except asyncio.CancelledError:
+            self._refuse(number, REQUEST_CANCELLED, "the request was withdrawn")
             raise
         except Exception as error:
-            log.exception("answering %s failed", method)
-            self._send({"id": msg_id, "error": {"code": INTERNAL_ERROR, "message": str(error)}})
+            log.exception("Answering %s failed", method)
+            self._refuse(number, INTERNAL_ERROR, str(error))
         else:
-            self._send({"id": msg_id, "result": result})
+            self._send({"id": number, "result": result})
+
+    def _refuse(self, number: int | str, code: int, message: str) -> None:
+        self._send({"id": number, "error": {"code": code, "message": message}})
 
     def _withdrawn(self, params: Any) -> None:
         """The server no longer wants an answer: stop finding one."""
-        msg_id = params.get("id") if isinstance(params, dict) else None
-        task = self._answering.get(msg_id)
+        number = params.get("id") if isinstance(params, dict) else None
+        task = self._answering.get(number) if isinstance(number, int | str) else None
         if task is not None:
             task.cancel()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        if not self.is_gone:
+            with contextlib.suppress(ConnectionError):
+                self._stdin.write(frame(json.dumps({"jsonrpc": "2.0", **message}).encode("ascii")))

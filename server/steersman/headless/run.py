@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
+import re
 import shlex
 import signal
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from enum import IntEnum
 from pathlib import Path
 from typing import Any, Final
@@ -19,8 +21,13 @@ from steersman.headless.client import HeadlessClient
 from steersman.headless.connection import RequestFailed, ServerGone
 from steersman.headless.terminal import Person, Transcript, reason_text
 
-SERVER: Final = [sys.executable, "-m", "steersman", "serve"]
-_SHELL_MARKS: Final = "|&;<>"
+SERVER: Final = [sys.executable, "-P", "-m", "steersman", "serve"]
+"""`-P`: a folder that is worked in must not replace the server's own modules."""
+_LEAVE_SECONDS: Final = 10.0
+"""How long a turn that was stopped by the time limit may take to end."""
+_QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
+_SHELL_MARK: Final = re.compile(r"[|&;<>]+")
+_NOT_FOR_THE_SERVER: Final = ("PYTHONINSPECT", "PYTHONSTARTUP", "PYTHONBREAKPOINT", "PYTEST_CURRENT_TEST")
 
 
 class ExitCode(IntEnum):
@@ -60,91 +67,117 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
     receipts: Sequence[Mapping[str, Any]] = ()
 
 
-def split_check(command: str) -> list[str]:
-    """A check's command as POSIX words. Raises UsageError for what only a shell could do."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars=_SHELL_MARKS)
-    lexer.whitespace_split = True
+def split_check(command: str, option: str = "--check") -> list[str]:
+    """An option's command as POSIX words. Raises UsageError for what only a shell could do."""
     try:
-        words = list(lexer)
+        words = shlex.split(command)
     except ValueError as error:
-        raise UsageError(f"--check {command!r}: {error}") from None
-    marks = [word for word in words if word and set(word) <= set(_SHELL_MARKS)]
-    if marks:
+        raise UsageError(f"{option} {command!r}: {error}") from None
+    if mark := _SHELL_MARK.search(_QUOTED.sub("", command)):
         raise UsageError(
-            f"--check {command!r}: {marks[0]!r} needs a shell, which would hide the exit code. "
-            "Give each command its own --check, or quote the mark."
+            f"{option} {command!r}: {mark[0]!r} needs a shell, and there is none. Quote it if it is a part "
+            "of a word; give each command a --check of its own, or put them into a script."
         )
-    if not words:
-        raise UsageError("--check needs a command")
+    if not words or not words[0]:
+        raise UsageError(f"{option} needs a command")
     return words
 
 
 async def run(what: Run, console: Console) -> Outcome:
     """Run one prompt to the end of its turn on a real server."""
     transcript = Transcript(console)
-    person = Person(transcript, present=sys.stdin is not None and sys.stdin.isatty())
+    asking = transcript if console.is_terminal else Transcript(Console(stderr=True, highlight=False))
+    person = Person(asking, present=sys.stdin is not None and sys.stdin.isatty())
     try:
-        client = await HeadlessClient.start(SERVER, what.workspace, what.options, person.approve)
+        client = await HeadlessClient.start(
+            SERVER, what.workspace, what.options, person.approve, server_environment(os.environ)
+        )
     except (OSError, ServerGone, RequestFailed, TimeoutError) as error:
-        transcript.line(f"The server could not start: {error}", "red")
+        transcript.line(f"The server could not start: {str(error) or 'it did not answer in time'}", "red")
         return Outcome(code=ExitCode.NOT_STARTED)
+    turn = _Turn(client, transcript, person, what)
     try:
-        return await _Turn(client, transcript, person).play(what)
-    except ServerGone as error:
-        transcript.line(str(error), "red")
+        return await turn.play()
+    except (ServerGone, RequestFailed, TimeoutError) as error:
+        gone = "The server ended in the middle of the work. " if isinstance(error, ServerGone) else ""
+        transcript.line(f"{gone}{str(error) or 'The server did not answer in time.'}", "red")
+        transcript.line(f"Failed.{turn.kept()}", "bold")
         return Outcome(code=ExitCode.FAILURE, receipts=transcript.receipts)
     finally:
         await client.stop()
 
 
+def server_environment(own: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a server: a person's own, less what makes a Python or a test run behave oddly."""
+    return {name: value for name, value in own.items() if name not in _NOT_FOR_THE_SERVER}
+
+
 class _Turn:
     """One turn of one new session."""
 
-    def __init__(self, client: HeadlessClient, transcript: Transcript, person: Person) -> None:
+    def __init__(self, client: HeadlessClient, transcript: Transcript, person: Person, what: Run) -> None:
         self._client = client
         self._transcript = transcript
         self._person = person
+        self._what = what
         self._end: Mapping[str, Any] | None = None
-        self._stops = 0
+        self._verdict: str | None = None
+        self._interrupts = 0
         self._timed_out = False
-        self._session_id = ""
+        self._session_id: str | None = None
+        self._stopping: asyncio.Future[None] | None = None
         client.on_event = self._event
         client.on_message = lambda text: transcript.line(text, "yellow")
 
-    async def play(self, what: Run) -> Outcome:
+    async def play(self) -> Outcome:
+        """Raises ServerGone, RequestFailed, TimeoutError."""
         session = await self._client.request("steersman/session/new", {})
         self._session_id = session["sessionId"]
-        params: dict[str, Any] = {"sessionId": self._session_id, "text": what.prompt}
-        if what.checks:
-            params["checks"] = [{"kind": "command", "argv": list(argv)} for argv in what.checks]
-        try:
-            await self._client.request("steersman/turn/prompt", params)
-        except RequestFailed as refused:
-            self._transcript.line(str(refused), "red")
-            started = refused.kind == "notConfigured"
-            return Outcome(code=ExitCode.NOT_STARTED if started else ExitCode.FAILURE)
+        params: dict[str, Any] = {"sessionId": self._session_id, "text": self._what.prompt}
+        if self._what.checks:
+            params["checks"] = [{"kind": "command", "argv": [*argv]} for argv in self._what.checks]
         with _interrupts(self._interrupted):
-            await self._ended(what.timeout)
+            try:
+                await self._client.request("steersman/turn/prompt", params)
+            except RequestFailed as refused:
+                if refused.kind != "notConfigured":
+                    raise
+                self._transcript.line(str(refused), "red")
+                return Outcome(code=ExitCode.NOT_STARTED)
+            await self._ended()
         return self._outcome()
 
-    async def _ended(self, timeout: float | None) -> None:  # noqa: ASYNC109 - the turn's, not a call's
-        over = asyncio.create_task(self._client.until(lambda: self._end is not None or self._stops > 1))
-        done, _ = await asyncio.wait({over}, timeout=timeout)
-        if not done:
+    def kept(self) -> str:
+        """What remains of the work, as a sentence to append."""
+        return f" The session {self._session_id} is kept." if self._session_id is not None else ""
+
+    async def _ended(self) -> None:
+        """Wait for the end of the turn, or until nobody wants to wait any more."""
+        try:
+            async with asyncio.timeout(self._what.timeout):
+                await self._client.until(self._is_over)
+        except TimeoutError:
             self._timed_out = True
-            self._transcript.line(f"The time is over ({timeout:g} s): stopping.", "yellow")
+            self._transcript.line(f"The time is over ({self._what.timeout:g} s): stopping.", "yellow")
             self._stop()
-        await over
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(_LEAVE_SECONDS):
+                    await self._client.until(self._is_over)
+
+    def _is_over(self) -> bool:
+        return self._end is not None or self._interrupts > 1
 
     def _event(self, event: Mapping[str, Any]) -> None:
         self._transcript.event(event)
         if event["type"] == "turn/end":
             self._end = event["data"]["reason"]
+        elif event["type"] == "goal/verification":
+            self._verdict = event["data"]["verdict"]
 
     def _interrupted(self) -> None:
         """Ctrl-C: the first stops the turn, the second leaves."""
-        self._stops += 1
-        if self._stops == 1:
+        self._interrupts += 1
+        if self._interrupts == 1:
             self._transcript.line("Stopping. Press Ctrl-C again to leave at once.", "yellow")
             self._stop()
         else:
@@ -155,20 +188,20 @@ class _Turn:
         self._stopping = asyncio.ensure_future(_quietly(request))
 
     def _outcome(self) -> Outcome:
-        reason = self._end
-        code = self._code(reason)
-        said = reason_text(reason) if reason is not None else "left before the turn ended"
-        self._transcript.line(f"{_SAID[code]}: {said}. The session {self._session_id} is kept.", "bold")
-        return Outcome(code=code, reason=reason, receipts=self._transcript.receipts)
+        code = self._code()
+        said = reason_text(self._end) if self._end is not None else "left before the turn ended"
+        self._transcript.line(f"{_SAID[code]}: {said}.{self.kept()}", "bold")
+        return Outcome(code=code, reason=self._end, receipts=self._transcript.receipts)
 
-    def _code(self, reason: Mapping[str, Any] | None) -> ExitCode:
+    def _code(self) -> ExitCode:
         if self._timed_out:
             return ExitCode.FAILURE
-        if reason is None or reason["kind"] == "aborted":
+        if self._end is None or (self._end["kind"] == "aborted" and self._end["by"] == "human"):
             return ExitCode.STOPPED
-        if reason["kind"] != "completed":
-            return ExitCode.FAILURE
-        return ExitCode.DENIED if self._person.absent else ExitCode.SUCCESS
+        if self._person.absent:
+            return ExitCode.DENIED
+        verified = not self._what.checks or self._verdict == "pass"
+        return ExitCode.SUCCESS if self._end["kind"] == "completed" and verified else ExitCode.FAILURE
 
 
 _SAID: Final = {
@@ -179,19 +212,17 @@ _SAID: Final = {
 }
 
 
-async def _quietly(request: Any) -> None:
+async def _quietly(request: Coroutine[Any, Any, Any]) -> None:
     with contextlib.suppress(RequestFailed, ServerGone, TimeoutError):
         await request
 
 
 @contextlib.contextmanager
-def _interrupts(act: Any) -> Any:
-    """Ctrl-C calls `act` while the block runs."""
+def _interrupts(act: Callable[[], None]) -> Iterator[None]:
+    """Ctrl-C calls `act` while the block runs, on every platform."""
     loop = asyncio.get_running_loop()
-    with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-        loop.add_signal_handler(signal.SIGINT, act)
+    before = signal.signal(signal.SIGINT, lambda *_: loop.call_soon_threadsafe(act))
     try:
         yield
     finally:
-        with contextlib.suppress(NotImplementedError, RuntimeError, ValueError):
-            loop.remove_signal_handler(signal.SIGINT)
+        signal.signal(signal.SIGINT, before)

@@ -5,23 +5,31 @@ What models, files and tools say is shown as plain text: no markup, no control c
 
 from __future__ import annotations
 
-import asyncio
 import json
-import sys
+import re
+import shlex
 from collections.abc import Mapping
 from typing import Any, Final
+from urllib.parse import unquote
 
 from rich.console import Console
+from rich.status import Status
 from rich.text import Text
 
-_KEEP: Final = {"\n", "\t"}
+from steersman.headless.keyboard import forget_typed, typed_line
+
+# Control characters, halves of surrogate pairs, other line ends, and what turns the direction of text round.
+_UNSAFE: Final = re.compile(
+    r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff]"
+)
 _LINE: Final = 100
+_EVIDENCE_LINES: Final = 8
 _OUTCOMES: Final = {"ok": "green", "denied": "yellow", "aborted": "yellow"}
 
 
 def safe(text: object) -> str:
-    """Text without control characters: what a file or a model says must not steer the terminal."""
-    return "".join(c if c in _KEEP or c.isprintable() else "\ufffd" for c in str(text))
+    """Text in which nothing steers the terminal or hides what it says: such characters show as U+FFFD."""
+    return _UNSAFE.sub("\ufffd", str(text).replace("\r\n", "\n"))
 
 
 def one_line(text: object) -> str:
@@ -36,6 +44,7 @@ class Transcript:
         self._console = console
         self._calls: dict[str, str] = {}
         self._in_text = False
+        self._busy: Status | None = None
         self.receipts: list[Mapping[str, Any]] = []
 
     def event(self, event: Mapping[str, Any]) -> None:
@@ -46,6 +55,7 @@ class Transcript:
 
     def line(self, text: str, style: str = "") -> None:
         """A line of its own, whatever streamed before it."""
+        self._show_busy(None)
         if self._in_text:
             self._console.print(soft_wrap=True)
             self._in_text = False
@@ -58,13 +68,17 @@ class Transcript:
             self.line(f"· {data['source']['name']}: {one_line(data['text'])}", "dim")
 
     def _chunk(self, data: Mapping[str, Any]) -> None:
-        for delta in data["deltas"]:
-            if delta.get("text"):
-                self._console.print(Text(safe(delta["text"])), end="", soft_wrap=True)
-                self._in_text = True
+        self._show_busy(None)
+        text = "".join(delta.get("text") or "" for delta in data["deltas"])
+        if text:
+            self._console.print(Text(safe(text)), end="", soft_wrap=True)
+            self._in_text = not text.endswith("\n")
 
     def _called(self, data: Mapping[str, Any]) -> None:
         self._calls[data["callId"]] = f"{data['name']} {_main_argument(data['arguments'])}".rstrip()
+
+    def _started(self, data: Mapping[str, Any]) -> None:
+        self._show_busy(self._calls.get(data["callId"], "tool"))
 
     def _result(self, data: Mapping[str, Any]) -> None:
         outcome = data["outcome"]
@@ -74,6 +88,10 @@ class Transcript:
         )
         if outcome != "ok":
             self.line(f"  {one_line(data['content'])}", "dim")
+
+    def _edited(self, data: Mapping[str, Any]) -> None:
+        name = unquote(data["uri"]).rpartition("/")[2]
+        self.line(f"  {data['kind']} {name}: +{data.get('added', 0)} -{data.get('removed', 0)}", "dim")
 
     def _receipt(self, data: Mapping[str, Any]) -> None:
         self.receipts.append(data)
@@ -96,20 +114,33 @@ class Transcript:
 
     def _verified(self, data: Mapping[str, Any]) -> None:
         for result in data["results"]:
-            style = "green" if result["status"] == "pass" else "red"
-            self.line(
-                f"✓ check {result['checkId']}: {result['status']} – {one_line(result['evidence'])}", style
-            )
+            passed = result["status"] == "pass"
+            what = f"check {result['checkId']}: {result['status']} – {one_line(result['evidence'])}"
+            self.line(f"{'✓' if passed else '✗'} {what}", "green" if passed else "red")
+            if not passed:
+                for line in result["evidence"].splitlines()[1:][-_EVIDENCE_LINES:]:
+                    self.line(f"  {line}", "dim")
 
     def _end(self, data: Mapping[str, Any]) -> None:
         self.line(f"■ turn {data['turn']}: {reason_text(data['reason'])}", "bold")
+
+    def _show_busy(self, what: str | None) -> None:
+        """On a terminal, tell what runs now until the next line; elsewhere its result is told in time."""
+        if self._busy is not None:
+            self._busy.stop()
+            self._busy = None
+        if what is not None and self._console.is_terminal and not self._in_text:
+            self._busy = self._console.status(Text(f"{what} …", no_wrap=True, overflow="ellipsis"))
+            self._busy.start()
 
 
 _SHOW: Final = {
     "user/message": Transcript._user,
     "assistant/chunk": Transcript._chunk,
     "tool/call": Transcript._called,
+    "tool/start": Transcript._started,
     "tool/result": Transcript._result,
+    "edit/applied": Transcript._edited,
     "tests/receipt": Transcript._receipt,
     "model/retry": Transcript._retry,
     "approval/asked": Transcript._asked,
@@ -172,30 +203,26 @@ class Person:
         if not self._present:
             self.absent = True
             return {"decision": "deny", "feedback": "Nobody is there to ask: the run has no terminal."}
+        forget_typed()
         self._transcript.line(f"{asked['title']}  [risk: {asked['risk']}]", "bold yellow")
         self._transcript.line(asked["detail"])
-        session = "" if asked["risk"] == "destructive" else "allow for this [s]ession, "
+        command = shlex.join(asked.get("argv") or ())
+        if command not in asked["detail"]:
+            self._transcript.line(f"$ {command}")
+        once_only = asked["risk"] == "destructive"
+        session = "" if once_only else "allow for this [s]ession, "
         self._transcript.line(f"[a]llow once, {session}[d]eny – or say why not:", "yellow")
-        words = (await read_line()).strip()
-        match words.lower():
-            case "a" | "allow":
-                return {"decision": "allowOnce"}
-            case "s" | "session" if session:
-                return {"decision": "allowSession"}
-            case "d" | "deny" | "":
-                return {"decision": "deny"}
-            case _:
-                return {"decision": "deny", "feedback": words}
+        return decision_of(await typed_line(), once_only=once_only)
 
 
-async def read_line() -> str:
-    """A line from the terminal, without a thread that nothing could interrupt. Empty at its end."""
-    loop = asyncio.get_running_loop()
-    ready = asyncio.Event()
-    descriptor = sys.stdin.fileno()
-    loop.add_reader(descriptor, ready.set)
-    try:
-        await ready.wait()
-    finally:
-        loop.remove_reader(descriptor)
-    return sys.stdin.readline()
+def decision_of(line: str, *, once_only: bool) -> dict[str, Any]:
+    """What a person's line decides. Only an exact word allows; any other words deny, and are passed on."""
+    words = line.strip()
+    match words.lower():
+        case "a" | "allow":
+            return {"decision": "allowOnce"}
+        case "s" | "session" if not once_only:
+            return {"decision": "allowSession"}
+    first, _, rest = words.partition(" ")
+    said = rest.strip() if first.lower() in ("d", "deny") else words
+    return {"decision": "deny", "feedback": said} if said else {"decision": "deny"}

@@ -23,8 +23,8 @@ def offset_of(text: str, position: Mapping[str, int], encoding: Encoding) -> int
     """The code point offset of a position. Past a line's end is its end; past the text raises EditFailed."""
     starts = [0, *(match.end() for match in _LINE_END.finditer(text))]
     line = position["line"]
-    if not 0 <= line < len(starts):
-        raise EditFailed(f"there is no line {line}")
+    if not 0 <= line < len(starts) or position["character"] < 0:
+        raise EditFailed(f"there is no line {line}, or no column {position['character']}")
     start = starts[line]
     match = _LINE_END.search(text, start)
     end = match.start() if match else len(text)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import io
+import time
 
 import pytest
 from rich.console import Console
 
 from steersman.headless.run import UsageError, split_check
-from steersman.headless.terminal import Person, Transcript, reason_text, safe
+from steersman.headless.terminal import Person, Transcript, decision_of, reason_text, safe
 
 
 def shown(*events: tuple[str, dict[str, object]]) -> str:
@@ -27,6 +28,17 @@ def test_nothing_that_a_model_says_steers_the_terminal() -> None:
     assert "\u202e" not in text
     assert "[bold]markup[/]" in text
     assert safe("a\nb\tc") == "a\nb\tc"
+
+
+def test_text_of_every_language_is_shown_as_it_is() -> None:
+    words = "日本\u3000語 a\u00a0b 👩\u200d💻 e\u0301 שלום"
+    assert safe(words) == words
+    assert safe("one\r\ntwo") == "one\ntwo"
+
+
+@pytest.mark.parametrize("character", "\x00\x07\r\x1b\x7f\x85\x9b\u2028\u202e\u2066\ud800")
+def test_a_character_that_steers_or_hides_is_shown_as_a_replacement(character: str) -> None:
+    assert safe(f"a{character}b") == "a\ufffdb"
 
 
 def test_a_call_is_shown_with_its_main_argument_and_its_outcome() -> None:
@@ -65,6 +77,59 @@ def test_every_reason_has_words(reason: dict[str, str]) -> None:
     assert reason_text(reason)
 
 
+def test_a_check_that_fails_is_shown_with_its_evidence() -> None:
+    result = {"checkId": "check-1", "status": "fail", "evidence": "pytest: exited with 1\nE  assert 1 == 2\n"}
+    text = shown(("goal/verification", {"results": [result]}))
+    assert "✗ check check-1: fail" in text
+    assert "  E  assert 1 == 2" in text
+
+
+def test_an_edit_is_shown_with_its_size() -> None:
+    edit = {"uri": "file:///x/a%20b.py", "kind": "edit", "added": 2, "removed": 1}
+    assert "edit a b.py: +2 -1" in shown(("edit/applied", edit))
+
+
+@pytest.mark.parametrize("is_terminal", [True, False])
+def test_a_terminal_tells_what_runs_and_a_file_does_not(
+    monkeypatch: pytest.MonkeyPatch, is_terminal: bool
+) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    out = io.StringIO()
+    transcript = Transcript(Console(file=out, width=100, force_terminal=is_terminal, color_system=None))
+    transcript.event({"type": "tool/call", "data": {"callId": "c", "name": "run_tests", "arguments": ""}})
+    transcript.event({"type": "tool/start", "data": {"callId": "c"}})
+    deadline = time.monotonic() + 5
+    while is_terminal and "run_tests …" not in out.getvalue() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert ("run_tests …" in out.getvalue()) is is_terminal
+    transcript.line("over")
+    assert out.getvalue().endswith("over\n")
+
+
+@pytest.mark.parametrize(
+    ("line", "decision", "feedback"),
+    [
+        ("a\n", "allowOnce", None),
+        (" Allow \n", "allowOnce", None),
+        ("s\n", "allowSession", None),
+        ("d\n", "deny", None),
+        ("\n", "deny", None),
+        ("", "deny", None),
+        ("d use the other file\n", "deny", "use the other file"),
+        ("a bit later\n", "deny", "a bit later"),
+        ("yes\n", "deny", "yes"),
+    ],
+)
+def test_only_an_exact_word_allows(line: str, decision: str, feedback: str | None) -> None:
+    answer = decision_of(line, once_only=False)
+    assert (answer["decision"], answer.get("feedback")) == (decision, feedback)
+
+
+def test_what_destroys_is_never_allowed_for_a_session() -> None:
+    assert decision_of("s\n", once_only=True)["decision"] == "deny"
+    assert decision_of("a\n", once_only=True)["decision"] == "allowOnce"
+
+
 async def test_without_a_terminal_every_ask_is_denied_at_once_and_remembered() -> None:
     person = Person(Transcript(Console(file=io.StringIO())), present=False)
     assert not person.absent
@@ -79,13 +144,19 @@ async def test_without_a_terminal_every_ask_is_denied_at_once_and_remembered() -
         ("pytest -q", ["pytest", "-q"]),
         ("python -c 'print(1); x'", ["python", "-c", "print(1); x"]),
         ('grep "a|b" file', ["grep", "a|b", "file"]),
+        ("grep '|' file", ["grep", "|", "file"]),
+        ("grep \\| file", ["grep", "|", "file"]),
+        ("make #1", ["make", "#1"]),
     ],
 )
 def test_a_check_is_split_as_a_shell_would_split_words(command: str, words: list[str]) -> None:
     assert split_check(command) == words
 
 
-@pytest.mark.parametrize("command", ["a | b", "a && b", "a; b", "a > b", "a < b", "a|tail", "", "'open"])
+@pytest.mark.parametrize(
+    "command",
+    ["a | b", "a && b", "a; b", "a > b", "a < b", "a|tail", "'a' 2>&1", "a '|' | b", "", "''", "'open"],
+)
 def test_a_check_that_needs_a_shell_is_refused(command: str) -> None:
     with pytest.raises(UsageError):
         split_check(command)
