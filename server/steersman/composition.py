@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
@@ -23,7 +24,7 @@ from steersman.sessions.api import SessionApi
 from steersman.sessions.client_ports import ClientPorts
 from steersman.sessions.service import SessionService
 from steersman.store.folder import FolderStore
-from steersman.tools.registry import toolbox
+from steersman.tools.registry import INTELLIGENCE, toolbox
 
 
 def state_folder(settings: Settings) -> Path:
@@ -50,9 +51,10 @@ def build(settings: Settings, client: ClientPorts) -> SessionApi:
         if client.tests
         else ServerTestRunner(processes, settings.tests.command),
         checks=HarnessChecks(),
-        toolbox=toolbox,
+        toolbox=partial(toolbox, more=INTELLIGENCE if client.queries else ()),
         policies=[steps],
         jitter=random.random,
+        queries=client.queries,
         trusted=settings.trusted,
     )
     return SessionService(services, FolderStore(state_dir), client.feed, str(state_dir))

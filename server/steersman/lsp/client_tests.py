@@ -116,7 +116,7 @@ class ClientTestRunner:
             del self._partial[run.run_id]
         try:
             return _judged(run, folder, argv, msgspec.convert(clean_value(claim), _Claim, strict=True))
-        except (msgspec.ValidationError, ValueError) as problem:
+        except ValueError as problem:
             words = f"The editor's receipt makes no sense: {problem}"
             return _unfinished(run, "error", folder, argv, words, partial)
 

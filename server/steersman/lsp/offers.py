@@ -14,6 +14,7 @@ from steersman.lsp.channel import ClientChannel
 from steersman.lsp.client_commands import ClientCommands
 from steersman.lsp.client_tests import ClientTestRunner
 from steersman.lsp.editor import LspEditor
+from steersman.lsp.queries import LspQueries
 from steersman.lsp.questions import LspQuestions
 from steersman.ports.feed import Feed
 from steersman.sessions.client_ports import ClientPorts
@@ -41,6 +42,10 @@ def offers_of(
     if "commands" in abilities.extension:
         commands = ClientCommands(channel, editor.uri_of)
         listeners["steersman/command/result"] = commands.result
+    queries = None
+    if "query" in abilities.extension:
+        seconds = settings.loop.client_request_timeout_seconds
+        queries = LspQueries(channel, editor.uri_of, abilities.encoding, request_timeout_seconds=seconds)
     ports = ClientPorts(
         editor=editor,
         approvals=LspApprovals(channel, abilities),
@@ -48,5 +53,6 @@ def offers_of(
         feed=feed,
         tests=tests,
         commands=commands,
+        queries=queries,
     )
     return Offers(ports=ports, listeners=listeners)

@@ -8,11 +8,12 @@ from steersman.ports.approval import ApprovalPort
 from steersman.ports.editor import EditorPort
 from steersman.ports.feed import Feed
 from steersman.ports.process import ProcessPort, TestRunner
+from steersman.ports.query import QueryPort
 from steersman.ports.question import QuestionPort
 
 
 class ClientPorts(msgspec.Struct, frozen=True, kw_only=True):
-    """`tests` and `commands` are None for a client that runs none: then the server does it alone."""
+    """`tests`, `commands` and `queries` are None for a client that does not offer them."""
 
     editor: EditorPort
     approvals: ApprovalPort
@@ -20,3 +21,4 @@ class ClientPorts(msgspec.Struct, frozen=True, kw_only=True):
     feed: Feed
     tests: TestRunner | None = None
     commands: ProcessPort | None = None
+    queries: QueryPort | None = None

@@ -15,6 +15,7 @@ from steersman.domain.state import SessionState
 from steersman.ports.cancel import Cancel
 from steersman.ports.editor import EditorPort
 from steersman.ports.process import ProcessPort, TestRunner
+from steersman.ports.query import QueryPort
 
 A = TypeVar("A", bound="Arguments")
 
@@ -99,6 +100,11 @@ class ToolContext(Protocol):
     def cancel(self) -> Cancel: ...
     @property
     def trusted(self) -> bool: ...
+    @property
+    def queries(self) -> QueryPort | None:
+        """The editor's language intelligence, None where it offers none."""
+        ...
+
     @property
     def reply(self) -> Reply | None:
         """What the person said to the question that the tool's permission put; None if it put none."""

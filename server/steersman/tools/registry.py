@@ -11,6 +11,7 @@ from steersman.tools.base import AnyTool
 from steersman.tools.commands import RunCommand
 from steersman.tools.delete import DeleteTool
 from steersman.tools.edit import EditFile
+from steersman.tools.intelligence import Definition, Diagnostics, Hover, References, Symbols
 from steersman.tools.listing import ListFiles
 from steersman.tools.outcome import Bounded
 from steersman.tools.read import ReadFile
@@ -35,6 +36,10 @@ _RESULTS: Final[AnyTool] = ReadResult()
 READ_ONLY: Final[tuple[AnyTool, ...]] = (*map(Bounded, _READING), _RESULTS)
 """What every mode offers. read_result limits itself: its pages must not be stored again."""
 TOOLS: Final[tuple[AnyTool, ...]] = (*READ_ONLY, *map(Bounded, _ACTING))
+
+_ASKING: Final[tuple[AnyTool, ...]] = (Diagnostics(), Definition(), References(), Symbols(), Hover())
+INTELLIGENCE: Final[tuple[AnyTool, ...]] = tuple(map(Bounded, _ASKING))
+"""Reading through the editor's language servers, for every mode, where the editor answers such questions."""
 
 
 def toolbox(mode: Mode, more: Iterable[AnyTool] = ()) -> dict[str, AnyTool]:

@@ -17,8 +17,9 @@ from steersman.errors import ToolFailed
 from steersman.ports.cancel import Cancel
 from steersman.ports.editor_memory import MemoryEditor
 from steersman.ports.process import ProcessOutcome, ProcessSpec, TestRun
+from steersman.ports.query import QueryPort
 from steersman.tools.base import Allow, Reply, ToolOutcome
-from steersman.tools.registry import toolbox
+from steersman.tools.registry import INTELLIGENCE, toolbox
 from steersman.tools.schema import decode
 
 
@@ -85,6 +86,7 @@ class Context:
         self.processes = Processes()
         self.commands = self.processes
         self.reply: Reply | None = None
+        self.queries: QueryPort | None = None
         self.tests = Tests()
         self.cancel = asyncio.Event()
         self.trusted = True
@@ -114,7 +116,7 @@ class Context:
         Raises:
             ToolFailed: as the tool, or its refusal.
         """
-        tool = toolbox("agent")[name]
+        tool = toolbox("agent", INTELLIGENCE)[name]
         decoded = decode(tool.arguments, msgspec.json.encode(arguments).decode())
         permit = tool.permit(decoded, self)
         if code := getattr(permit, "code", None):
@@ -125,7 +127,7 @@ class Context:
 
     def permit(self, name: str, /, **arguments: Any) -> Any:
         """What a tool's permission says."""
-        tool = toolbox("agent")[name]
+        tool = toolbox("agent", INTELLIGENCE)[name]
         return tool.permit(decode(tool.arguments, msgspec.json.encode(arguments).decode()), self)
 
     def allowed(self, name: str, /, **arguments: Any) -> bool:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from steersman.errors import ToolFailed
 from steersman.tools.base import AnyTool
-from steersman.tools.registry import READ_ONLY, TOOLS, toolbox
+from steersman.tools.registry import INTELLIGENCE, READ_ONLY, TOOLS, toolbox
 from steersman.tools.schema import decode, schema
 
 BINDING = {
@@ -26,8 +26,14 @@ BINDING = {
     "run_tests": ([], ["files", "tests"]),
     "run_command": (["argv"], ["cwd", "timeout_seconds"]),
     "ask_user": (["question"], ["choices"]),
+    "diagnostics": ([], ["path"]),
+    "definition": (["path", "line", "symbol"], []),
+    "references": (["path", "line", "symbol"], []),
+    "symbols": (["query"], []),
+    "hover": (["path", "line", "symbol"], []),
 }
 TOOL = toolbox("agent")
+ALL = (*TOOLS, *INTELLIGENCE)
 
 
 def refused(name: str, raw: str) -> str:
@@ -40,14 +46,14 @@ def refused(name: str, raw: str) -> str:
 def test_the_tools_and_their_members_are_the_binding_ones() -> None:
     assert list(TOOL) == [tool.name for tool in TOOLS]
     found = {}
-    for tool in TOOLS:
+    for tool in ALL:
         parameters = schema(tool.arguments)
         members = list(parameters["properties"])
         found[tool.name] = (parameters["required"], [m for m in members if m not in parameters["required"]])
     assert found == BINDING
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@pytest.mark.parametrize("tool", ALL, ids=lambda tool: tool.name)
 def test_a_schema_is_plain_and_small(tool: AnyTool) -> None:
     parameters = schema(tool.arguments)
     text = json.dumps(parameters)
