@@ -37,20 +37,25 @@ def archive() -> Path:
 
 
 def unpack(packed: Path, into: Path) -> Path:
-    """The package's folder, ready for work: unpacked, with an environment in which its `src` is importable.
-
-    The environment borrows this one's pytest. Its path file puts `src` first, so that the tests import the
-    unpacked iniconfig and not the one that pytest itself brings.
-    """
+    """The package's folder, ready for work: unpacked, with an environment that imports its `src`."""
     with tarfile.open(packed) as tar:
         tar.extractall(into, filter="data")
     folder = into / ARCHIVE.removesuffix(".tar.gz")
+    make_environment(folder, folder / "src")
+    return folder
+
+
+def make_environment(folder: Path, *first: Path) -> None:
+    """A virtual environment in a folder, that borrows this one's packages, pytest among them.
+
+    `first` are folders that come before those: the package's tests must import the unpacked iniconfig and
+    not the one that pytest itself brings.
+    """
     venv.create(folder / ".venv", with_pip=False, symlinks=os.name == "posix")
     (packages,) = (folder / ".venv").rglob("site-packages")
     borrowed = [path for path in sys.path if Path(path).name in ("site-packages", "dist-packages")]
-    lines = [str(folder / "src"), *(borrowed or site.getsitepackages())]
+    lines = [*map(str, first), *(borrowed or site.getsitepackages())]
     (packages / "workspace.pth").write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return folder
 
 
 def run_its_tests(folder: Path, env: dict[str, str]) -> subprocess.CompletedProcess[str]:
