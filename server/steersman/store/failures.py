@@ -23,6 +23,9 @@ _DAMAGED: Final = (
 )
 _OTHER: Final = "The log could not be read or written. Open the session again"
 
+ERRORS: Final = (sqlite3.Error, OSError, UnicodeDecodeError)
+"""What reading or writing may raise; UnicodeDecodeError where SQLite quotes damaged bytes in its message."""
+
 _BY_SQLITE_CODE: Final = {
     sqlite3.SQLITE_FULL: _FULL,
     sqlite3.SQLITE_READONLY: _READ_ONLY,
@@ -47,9 +50,11 @@ _BY_ERRNO: Final = {
 
 
 def storage_failed(error: Exception, path: Path) -> StorageFailed:
-    """The refusal for an error of SQLite or of the operating system at `path`."""
+    """The refusal for an error (one of `ERRORS`, or a value that SQLite cannot hold) at `path`."""
     if isinstance(error, OSError):
         advice = _BY_ERRNO.get(error.errno or 0, _OTHER)
+    elif isinstance(error, UnicodeDecodeError):
+        advice = _DAMAGED
     else:
         advice = _BY_SQLITE_CODE.get(primary_code(error), _OTHER)
     return StorageFailed(f"{advice}. ({path}: {error})")

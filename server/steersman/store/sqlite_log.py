@@ -17,7 +17,7 @@ import msgspec
 from steersman.domain.events import StoredEvent
 from steersman.errors import SessionLocked, SteersmanError, StorageFailed
 from steersman.store import chain, rows, schema
-from steersman.store.failures import storage_failed
+from steersman.store.failures import ERRORS, storage_failed
 from steersman.store.lock import ProcessLock, read_holder
 from steersman.store.mounts import refuse_network
 from steersman.store.sqlite_reader import SqliteReader
@@ -73,7 +73,7 @@ async def open_log(path: Path, session_id: str) -> SqliteLog:
         database = await Database.open(connect)
     except FileNotFoundError:
         raise
-    except (sqlite3.Error, OSError) as error:
+    except ERRORS as error:
         raise storage_failed(error, path) from error
     return SqliteLog(session_id, path, database, taken[0])
 

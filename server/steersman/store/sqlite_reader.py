@@ -13,7 +13,7 @@ from typing import Final, Protocol, TypeVar
 from steersman.domain.events import StoredEvent
 from steersman.errors import StorageFailed
 from steersman.store import rows, schema
-from steersman.store.failures import storage_failed
+from steersman.store.failures import ERRORS, storage_failed
 
 T = TypeVar("T")
 _ATTEMPTS: Final = 3
@@ -73,7 +73,7 @@ class SqliteReader:
             raise StorageFailed(f"The session {self._session_id} was closed. Open it again.")
         try:
             return await self._source.run(work)
-        except (sqlite3.Error, OSError) as error:
+        except ERRORS as error:
             raise storage_failed(error, self._path) from error
 
 
@@ -105,7 +105,7 @@ class Beside:
                 break
             try:
                 result = self._read(work, "mode=ro&immutable=1")
-            except (sqlite3.Error, StorageFailed):
+            except (sqlite3.Error, UnicodeDecodeError, StorageFailed):
                 if self._fingerprint() == before:
                     raise
             else:

@@ -91,6 +91,15 @@ async def test_a_damaged_blob_is_never_given(store: ClosingStore, written: Path)
         await reader.blob("a" * 64)
 
 
+async def test_damaged_bytes_in_a_message_of_sqlite_are_damage(store: ClosingStore, written: Path) -> None:
+    """A byte of the table's definition, which SQLite quotes when it complains of it."""
+    content = written.read_bytes()
+    written.write_bytes(content.replace(b"CREATE TABLE meta", b"CREATE\xc5TABLE meta", 1))
+    for refused in (store.open, store.open_reader):
+        with pytest.raises(StorageFailed, match="damaged"):
+            await refused("s-1")
+
+
 @given(st.data())
 @settings(max_examples=60, deadline=None)
 def test_whatever_byte_of_the_file_flips_the_rows_are_the_written_ones_or_refused(
