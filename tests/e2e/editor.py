@@ -19,10 +19,18 @@ from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 DEADLINE = 20.0
 COMMAND = [sys.executable, "-m", "steersman", "serve"]
 ALL = ("events", "approvals")
+ASKED = (
+    "steersman/question/ask",
+    "steersman/tests/run",
+    "steersman/command/run",
+    "steersman/query",
+    types.WINDOW_SHOW_MESSAGE_REQUEST,
+)
+"""Requests of the server that `Editor.answers` answers."""
 
 
 def plain(value: Any) -> Any:
-    """What pygls gives for untyped JSON (named tuples for objects) as plain JSON."""
+    """What pygls gives for untyped JSON (named tuples for objects) as plain JSON; typed values stay."""
     if hasattr(value, "_asdict"):
         return {key: plain(item) for key, item in value._asdict().items()}
     if isinstance(value, list | tuple):
@@ -42,7 +50,11 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
 
 
 class Editor:
-    """Buffers and a person. `decide` answers approvals; `refuse` makes the editor refuse every edit."""
+    """Buffers and a person. `decide` answers approvals; `refuse` makes the editor refuse every edit.
+
+    `answers` holds what answers a request of the server, by method (a coroutine is awaited, an exception
+    is the error); `asked` are those requests, `withdrawn` the ids that no longer matter.
+    """
 
     def __init__(self, client: LanguageClient, folder: Path) -> None:
         self.client = client
@@ -56,6 +68,9 @@ class Editor:
         self.decide: Callable[[dict[str, Any]], Any] = lambda asked: {"decision": "deny"}
         self.refuse = False
         self.messages: list[str] = []
+        self.answers: dict[str, Callable[[dict[str, Any]], Any]] = {}
+        self.asked: list[tuple[str, dict[str, Any]]] = []
+        self.withdrawn: list[str] = []
 
     @property
     def pid(self) -> int:
@@ -83,6 +98,20 @@ class Editor:
         seen = len(self.events)
         await self.prompt(session_id, text, **more)
         return await self.turn_end(after=seen)
+
+    def tell(self, method: str, params: Any) -> None:
+        """Send a notification."""
+        self.client.protocol.notify(method, params)
+
+    def asked_for(self, method: str) -> list[dict[str, Any]]:
+        """The params of the requests of one method, in order."""
+        return [params for name, params in self.asked if name == method]
+
+    async def answer(self, method: str, params: Any) -> Any:
+        given = plain(params)
+        self.asked.append((method, given))
+        answer = self.answers[method](given)
+        return await answer if asyncio.iscoroutine(answer) else answer
 
     async def turn_end(self, after: int = 0) -> dict[str, Any]:
         event = await self.event("turn/end", after=after)
@@ -195,6 +224,9 @@ def _make_client(holder: list[Editor]) -> LanguageClient:
         answer = holder[0].decide(asked)
         return await answer if asyncio.iscoroutine(answer) else answer
 
+    for method in ASKED:
+        client.feature(method)(_answering(holder, method))
+
     @client.feature("steersman/session/didAppend")
     def appended(ls: LanguageServer, params: Any) -> None:
         holder[0].events += plain(params)["events"]
@@ -208,8 +240,25 @@ def _make_client(holder: list[Editor]) -> LanguageClient:
     @client.feature("steersman/request/cancelled")
     def withdrawn(ls: LanguageServer, params: Any) -> None:
         holder[0].order.append("cancelled")
+        holder[0].withdrawn.append(plain(params)["id"])
 
     return client
+
+
+async def _drop_requests(client: LanguageClient) -> None:
+    """Give up the server's requests that are not answered: pygls cannot end them after its server died."""
+    open_now = [f for f in client.protocol._request_futures.values() if isinstance(f, asyncio.Task)]
+    for task in open_now:
+        task.cancel()
+    if open_now:
+        await asyncio.wait(open_now)
+
+
+def _answering(holder: list[Editor], method: str) -> Callable[..., Any]:
+    async def answering(ls: LanguageServer, params: Any) -> Any:
+        return await holder[0].answer(method, params)
+
+    return answering
 
 
 @asynccontextmanager
@@ -246,6 +295,7 @@ async def editor(
             server = client._server
             assert server is not None
             server.kill()
+            await _drop_requests(client)
             await server.wait()
         else:
             await client.shutdown_session()
