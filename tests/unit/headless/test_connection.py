@@ -7,6 +7,7 @@ import logging
 import os
 from typing import Any
 
+import psutil
 import pytest
 
 from steersman.headless.connection import Connection, RequestFailed, ServerGone
@@ -197,13 +198,20 @@ async def test_a_server_that_closes_its_output_and_stays_is_ended() -> None:
 
 async def test_a_process_that_outlives_the_server_and_holds_its_pipes_keeps_nobody_waiting() -> None:
     script = """
+    start = read()
+    orphan = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    answer(start, orphan.pid)
     read()
-    subprocess.Popen([sys.executable, "-c", "import time; time.sleep(6)"])
     os._exit(1)
     """
     async with connected(script) as server:
-        with pytest.raises(ServerGone):
-            await server.request("a", seconds=20)
+        orphan = psutil.Process(await server.request("start"))
+        try:
+            with pytest.raises(ServerGone):
+                await server.request("a", seconds=20)
+            assert orphan.is_running()
+        finally:
+            orphan.kill()
 
 
 async def test_closing_fails_what_still_waits() -> None:
