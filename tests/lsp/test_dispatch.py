@@ -62,6 +62,14 @@ BAD: dict[str, Any] = {
     "steersman/queue/remove": {"sessionId": "s"},
     "steersman/queue/update": {"sessionId": "s", "messageId": "m"},
     "steersman/queue/release": "s",
+    "steersman/goal/get": {},
+    "steersman/goal/create": {"sessionId": "s", "objective": 5},
+    "steersman/goal/edit": {"sessionId": "s", "ref": {"id": "g"}},
+    "steersman/goal/pause": {"sessionId": "s"},
+    "steersman/goal/resume": {"sessionId": "s", "ref": {"id": "g", "revision": "1"}},
+    "steersman/goal/complete": {"sessionId": "s", "ref": {"id": "g", "revision": 1}, "accept": "yes"},
+    "steersman/goal/clear": {"sessionId": "s", "ref": None},
+    "steersman/goal/command": {"sessionId": "s", "text": ""},
     "steersman/credentials/set": {"apiKey": ""},
     "steersman/status": 5,
 }
@@ -118,7 +126,7 @@ async def test_failures_have_their_code_and_tell_no_more_than_they_should(
         assert "secret" not in str(error)
 
 
-@pytest.mark.parametrize("method", ["steersman/nothing", "steersman/goal/create", "no/such/method"])
+@pytest.mark.parametrize("method", ["steersman/nothing", "steersman/session/fork", "no/such/method"])
 async def test_an_unknown_request_is_method_not_found(method: str) -> None:
     async with served() as desk:
         await desk.wire.initialize()

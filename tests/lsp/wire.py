@@ -34,6 +34,14 @@ VERBS = frozenset(
         "set_credentials",
         "status",
         "latest",
+        "goal",
+        "create_goal",
+        "edit_goal",
+        "pause_goal",
+        "resume_goal",
+        "complete_goal",
+        "clear_goal",
+        "command_goal",
     }
 )
 

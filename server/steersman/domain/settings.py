@@ -46,6 +46,16 @@ class LoopSettings(Value, frozen=True):
     client_request_timeout_seconds: float = 30.0
 
 
+class GoalSettings(Value, frozen=True):
+    """`idle_pause_seconds`: the wait after the first and after each further round that changed nothing."""
+
+    max_rounds: int = 256
+    blocked_after_rounds: int = 3
+    no_progress_rounds: int = 3
+    failing_rounds: int = 3
+    idle_pause_seconds: tuple[float, ...] = (1.0, 5.0)
+
+
 class ContextSettings(Value, frozen=True):
     compact_at: float = 0.8
     result_limit_bytes: int = 16384
@@ -79,6 +89,7 @@ class Settings(Value, frozen=True):
     scripted_model: str | None = None
     model: ModelSettings = ModelSettings()
     loop: LoopSettings = LoopSettings()
+    goal: GoalSettings = GoalSettings()
     context: ContextSettings = ContextSettings()
     permissions: PermissionSettings = PermissionSettings()
     tests: TestSettings = TestSettings()

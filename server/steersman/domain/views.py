@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from steersman.domain.events import Mode, Parent
+from steersman.domain.checks import Check
+from steersman.domain.events import GoalVerification, Mode, Parent
+from steersman.domain.goal import BlockedReason, Budgets, Kind, Phase, Workflow
 from steersman.domain.messages import HeldReason, QueuedMessage
 from steersman.domain.task import TaskState
 from steersman.domain.usage import Usage
@@ -33,6 +35,28 @@ class Damage(Value, frozen=True):
     reason: str
 
 
+class GoalView(Value, frozen=True):
+    """The current goal. `activation`: whether it may move by itself now; `disarmed_by`: what stopped it."""
+
+    id: str
+    revision: int
+    objective: str
+    kind: Kind
+    workflow: Workflow
+    phase: Phase
+    activation: Literal["armed", "disarmed"]
+    max_rounds: int
+    rounds_started: int
+    budgets: Budgets
+    checks: list[Check]
+    usage: Usage
+    created_at: int
+    updated_at: int
+    disarmed_by: str | None = None
+    blocked_reason: BlockedReason | None = None
+    last_verification: GoalVerification | None = None
+
+
 class SessionInfo(Value, frozen=True):
     """A session as clients see it. Times are milliseconds since the epoch."""
 
@@ -47,7 +71,7 @@ class SessionInfo(Value, frozen=True):
     turn: int | None
     step: int | None
     queue: QueueView
-    goal: Any
+    goal: GoalView | None
     task: TaskState
     plan: Any
     model: str | None

@@ -83,7 +83,7 @@ class Agent:
             fresh = repeated(state, words, "turn/prompt") is None
             if fresh and words.after_stop and self._abort is not None and self.stopped:
                 self._abort.words_after = True
-            return decide_prompt(state, words, self._header)
+            return decide_prompt(state, words, self.header)
 
         return self._journal.submit(decide, into=into)
 
@@ -92,7 +92,7 @@ class Agent:
 
         def decide(state: SessionState) -> Decision[Receipt]:
             late = words.after_stop and self.stopped
-            return decide_steer(state, replace(words, after_stop=late), self._header)
+            return decide_steer(state, replace(words, after_stop=late), self.header)
 
         return self._journal.submit(decide, into=into)
 
@@ -133,7 +133,7 @@ class Agent:
         return self._journal.submit(lambda state: decide_update(state, message_id, text), into=into)
 
     def release(self, into: Into[int] | None = None) -> Future[int]:
-        return self._journal.submit(lambda state: decide_release(state, self._header), into=into)
+        return self._journal.submit(lambda state: decide_release(state, self.header), into=into)
 
     def queue_round(self, text: RoundText, judge: Judge) -> Future[bool]:
         """`followup` of the goal's driver: a round that waits behind every person."""
@@ -144,7 +144,7 @@ class Agent:
 
     def admit_round(self, judge: Judge) -> Future[bool]:
         """Open the claimed round's turn, unless something has come between."""
-        return self._journal.submit(lambda state: decide_admit_round(state, judge, self._header))
+        return self._journal.submit(lambda state: decide_admit_round(state, judge, self.header))
 
     def let_finish(self) -> None:
         """The goal was taken from its round: the step in work may end, but no retry and no step follows."""
@@ -163,7 +163,8 @@ class Agent:
         if self._running is not None:
             self._running.cancel()
 
-    def _header(self, state: SessionState, turn: int, step: int) -> ev.RequestHeader:
+    def header(self, state: SessionState, turn: int, step: int) -> ev.RequestHeader:
+        """The request header of a step, as the settings are now."""
         return request_header(self._services, state, turn, step)
 
     def _tell(self, waiting_on: WaitingOn | None) -> None:
@@ -206,7 +207,7 @@ class Agent:
         verdict: Verdict | None = None
         if outcome.goes_on:
             verdict = judge(self._services.policies, state, self._services.settings)
-        return decide_boundary(state, outcome, verdict, abort, self._header)
+        return decide_boundary(state, outcome, verdict, abort, self.header)
 
     async def _close_broken_turn(self) -> None:
         """An error of our own must not leave the session running for ever: close what is open."""

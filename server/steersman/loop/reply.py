@@ -170,8 +170,10 @@ class Attempt:
 
     async def _stream(self) -> Finish:
         finish: Finish | None = None
-        goal = ModelRequest(body=self._body)
-        async with aclosing(self._services.models.model().stream(goal)) as items:  # type: ignore[type-var]
+        goal = self._journal.state.goal
+        named = {"goal.id": goal.id, "goal.revision": str(goal.revision)} if goal is not None else {}
+        request = ModelRequest(body=self._body, substitutions=named)
+        async with aclosing(self._services.models.model().stream(request)) as items:  # type: ignore[type-var]
             self._sent = True
             async for item in items:
                 if isinstance(item, Finish):

@@ -19,6 +19,7 @@ EXPERIMENTAL: Final[dict[str, Any]] = {
     "protocolVersion": PROTOCOL_VERSION,
     "sessions": {},
     "steer": {},
+    "goal": {},
     "eventTypes": list(EVENT_DATA),
 }
 """What `initialize` answers as `capabilities.experimental.steersman`: what this server really offers."""
@@ -47,6 +48,14 @@ ROUTES: Final[dict[str, Route]] = {
     "steersman/queue/remove": Route(rq.RemoveMessage, lambda api, p: api.remove_message(p), "removeMessage"),
     "steersman/queue/update": Route(rq.UpdateMessage, lambda api, p: api.update_message(p), "updateMessage"),
     "steersman/queue/release": Route(rq.SessionOnly, lambda api, p: api.release_queue(p), "releaseQueue"),
+    "steersman/goal/get": Route(rq.GetGoal, lambda api, p: api.goal(p), "goalGet"),
+    "steersman/goal/create": Route(rq.CreateGoal, lambda api, p: api.create_goal(p), "goalCreate"),
+    "steersman/goal/edit": Route(rq.EditGoal, lambda api, p: api.edit_goal(p), "goalEdit"),
+    "steersman/goal/pause": Route(rq.GoalAt, lambda api, p: api.pause_goal(p), "goalPause"),
+    "steersman/goal/resume": Route(rq.GoalAt, lambda api, p: api.resume_goal(p), "goalResume"),
+    "steersman/goal/complete": Route(rq.CompleteGoal, lambda api, p: api.complete_goal(p), "goalComplete"),
+    "steersman/goal/clear": Route(rq.GoalAt, lambda api, p: api.clear_goal(p), "goalClear"),
+    "steersman/goal/command": Route(rq.CommandGoal, lambda api, p: api.command_goal(p), "goal"),
     "steersman/credentials/set": Route(rq.SetCredentials, lambda api, p: api.set_credentials(p)),
     "steersman/status": Route(rq.Nothing, lambda api, p: api.status(p), "status"),
 }

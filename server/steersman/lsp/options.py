@@ -14,7 +14,7 @@ import msgspec
 from steersman.domain.settings import Settings
 
 T = TypeVar("T", bound=msgspec.Struct)
-LATER: Final = frozenset({"search", "goal", "budgets", "policies"})
+LATER: Final = frozenset({"search", "budgets", "policies"})
 """Members of the contract that this version has no use for yet; they are no mistake of the user's."""
 _KEY_NAMES: Final = frozenset({"apikey", "api_key", "key", "openai_api_key"})
 

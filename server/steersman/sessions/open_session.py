@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
 import msgspec
@@ -15,6 +15,10 @@ from steersman.domain.state import SessionState
 from steersman.domain.value import encode
 from steersman.domain.views import SessionInfo
 from steersman.errors import SessionCorrupt
+from steersman.goals.driver import Driver
+from steersman.goals.service import Goals
+from steersman.goals.tools import goal_tools
+from steersman.goals.view import Activation, goal_view
 from steersman.loop.agent import Agent
 from steersman.loop.journal import Decision, Into, Journal
 from steersman.loop.services import Services
@@ -24,8 +28,10 @@ from steersman.sessions.announcer import Announcer
 from steersman.sessions.loading import load
 from steersman.sessions.projection import session_info
 from steersman.sessions.recovery import recovery_events
+from steersman.tools.base import AnyTool
 
 SERVER: Final = f"steersman {__version__}"
+Toolbox = Callable[[ev.Mode], Mapping[str, AnyTool]]
 STOP_SECONDS: Final = 1.9
 """How long an ordered end waits for a running turn: the tools' grace and their clean-up fit into it."""
 
@@ -37,13 +43,18 @@ class OpenSession:
         self, log: EventLog, state: SessionState, services: Services, feed: Feed, store: SessionStore
     ) -> None:
         self._log = log
-        self._services = services
         self._store = store
         self.journal = Journal(log, state, services.clock)
+        # The session's own copy: the goal's tools act on this session.
+        self.services = services = msgspec.structs.replace(services, toolbox=self._toolbox(services.toolbox))
         self.agent = Agent(self.journal, services)
+        self.goals = Goals(self.journal, self.agent, services)
+        self.driver = Driver(self.goals, self.agent, services)
         self.announcer = Announcer(state.session_id, feed, self.info)
         self.journal.told = self._told
         self.agent.touched = self.announcer.touched
+        self.goals.changed = self.announcer.touched
+        self.driver.changed = self.announcer.touched
         self._header_task: asyncio.Task[None] | None = None
 
     @classmethod
@@ -94,17 +105,27 @@ class OpenSession:
         await session.journal.append(ev.SessionOpened(reason="resume", server=SERVER), *recovery)
         return session
 
+    def _toolbox(self, base: Toolbox) -> Toolbox:
+        """The tools of a mode, with the goal's: only looking at it in a mode that changes nothing."""
+
+        def offered(mode: ev.Mode) -> Mapping[str, AnyTool]:
+            goal = goal_tools(self.goals)
+            return {**base(mode), **{tool.name: tool for tool in (goal if mode == "agent" else goal[:1])}}
+
+        return offered
+
     @property
     def state(self) -> SessionState:
         return self.journal.state
 
     def info(self) -> SessionInfo:
         """The session as clients see it now."""
-        model = self._services.models.info(self.state.model)
+        model = self.services.models.info(self.state.model)
         return session_info(
             self.state,
             phase=self.agent.phase,
-            waiting_on=self.agent.waiting_on,
+            waiting_on="pause" if self.driver.pausing else self.agent.waiting_on,
+            goal=self.goals.view(),
             model=model.name or None,
             window_tokens=model.context_window,
         )
@@ -115,6 +136,7 @@ class OpenSession:
 
     async def close(self, cause: Callable[[], None] | None = None) -> None:
         """End: wait for the turn (after `cause` has told it to stop), then close the log. Idempotent."""
+        self.driver.stop()
         if cause is not None:
             cause()
             if not await self.agent.settle(STOP_SECONDS):
@@ -137,7 +159,7 @@ class OpenSession:
             self._header_task = asyncio.create_task(writing)
 
     def _header(self) -> bytes:
-        info = session_info(self.state, model=self.state.model)
+        info = session_info(self.state, model=self.state.model, goal=goal_view(self.state, Activation()))
         return encode(msgspec.structs.replace(info, state="idle"))
 
 

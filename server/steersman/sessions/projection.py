@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from steersman.domain.state import SessionState
-from steersman.domain.views import ContextView, Damage, QueueView, RunState, SessionInfo, WaitingOn
+from steersman.domain.views import ContextView, Damage, GoalView, QueueView, RunState, SessionInfo, WaitingOn
 
 UNTITLED = "New session"
 
@@ -17,6 +17,7 @@ def session_info(
     window_tokens: int | None = None,
     read_only: bool = False,
     damaged: Damage | None = None,
+    goal: GoalView | None = None,
 ) -> SessionInfo:
     """The SessionInfo of a state. `model` is what would answer now, if the session names none itself."""
     turn, step = state.turn, state.step
@@ -28,7 +29,7 @@ def session_info(
         updated_at=state.last_time,
         last_seq=state.last_seq,
         state=phase,
-        waiting_on=waiting_on if phase != "idle" else None,
+        waiting_on=waiting_on if phase != "idle" or waiting_on == "pause" else None,
         turn=turn.number if turn else None,
         step=step.number if step else None,
         queue=QueueView(
@@ -36,7 +37,7 @@ def session_info(
             next_step=[m.view() for m in state.inbox.next_step],
             held=state.inbox.held,
         ),
-        goal=None,
+        goal=goal,
         task=state.task,
         plan=None,
         model=state.model or model,

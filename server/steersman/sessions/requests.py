@@ -8,9 +8,10 @@ import msgspec
 
 from steersman.domain.checks import Check
 from steersman.domain.events import Mode
+from steersman.domain.goal import Budgets, GoalRef, Kind, Workflow
 from steersman.domain.messages import ContextItem, Outcome
 from steersman.domain.value import Value
-from steersman.domain.views import SessionInfo
+from steersman.domain.views import GoalView, SessionInfo
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
@@ -161,3 +162,53 @@ class Status(Value, frozen=True):
 
 class Trust(Value, frozen=True):
     trusted: bool
+
+
+class GetGoal(Value, frozen=True):
+    session_id: str
+
+
+class CreateGoal(Value, frozen=True):
+    session_id: str
+    objective: str
+    kind: Kind | None = None
+    workflow: Workflow | None = None
+    max_rounds: int | None = None
+    budgets: Budgets | None = None
+    checks: list[Check] | None = None
+
+
+class EditGoal(Value, frozen=True):
+    session_id: str
+    ref: GoalRef
+    objective: str | None = None
+    kind: Kind | None = None
+    max_rounds: int | None = None
+    budgets: Budgets | None = None
+    checks: list[Check] | None = None
+
+
+class GoalAt(Value, frozen=True):
+    """A goal in the state that the caller knows."""
+
+    session_id: str
+    ref: GoalRef
+
+
+class CompleteGoal(Value, frozen=True):
+    session_id: str
+    ref: GoalRef
+    accept: bool = False
+
+
+class CommandGoal(Value, frozen=True):
+    session_id: str
+    text: Text
+
+
+class GoalAnswer(Value, frozen=True):
+    """The answer to a `/goal …` text: Markdown, the goal after it, and whether it did what was asked."""
+
+    message: str
+    goal: GoalView | None
+    ok: bool

@@ -13,13 +13,14 @@ from steersman.domain import events as ev
 from steersman.domain.checks import CommandCheck, FileCheck, TestsCheck
 from steersman.domain.ids import new_id
 from steersman.domain.value import clean_text
-from steersman.domain.views import SessionInfo
+from steersman.domain.views import GoalView, SessionInfo
 from steersman.errors import NotConfigured, Unsupported
 from steersman.loop.inbox import Receipt, Words
 from steersman.loop.journal import Into
 from steersman.loop.services import Services
 from steersman.ports.event_log import SessionStore
 from steersman.ports.feed import Feed
+from steersman.sessions import goal_verbs
 from steersman.sessions import requests as rq
 from steersman.sessions.catalogue import Catalogue
 from steersman.sessions.open_session import OpenSession
@@ -107,10 +108,14 @@ class SessionService:
             return rq.Cancelled(cancelled=turn is not None, turn=turn)
 
         def act(session: OpenSession, future: Future[rq.Cancelled]) -> None:
+            into: Into[int | None] = Into(future, answer)
+            between: Into[int | None] = Into(future, _stopped_between_rounds)
+            if params.expected_turn is None and session.goals.cancel_between_rounds(between):
+                return
             session.agent.cancel(
                 drop=params.queue == "drop",
                 expected_turn=params.expected_turn,
-                into=Into(future, answer),
+                into=into,
             )
 
         return self._with(params.session_id, act)
@@ -134,6 +139,63 @@ class SessionService:
 
         return self._with(params.session_id, act)
 
+    def goal(self, params: rq.GetGoal) -> Future[GoalView | None]:
+        def act(session: OpenSession, future: Future[GoalView | None]) -> None:
+            future.set_result(session.goals.view())
+
+        return self._with(params.session_id, act)
+
+    def create_goal(self, params: rq.CreateGoal) -> Future[GoalView]:
+        def act(session: OpenSession, future: Future[GoalView]) -> None:
+            self._require_model(session)
+            wishes = goal_verbs.create_wishes(params)
+            session.goals.create(wishes, "human", goal_verbs.viewed(session.goals, future))
+
+        return self._with(params.session_id, act)
+
+    def edit_goal(self, params: rq.EditGoal) -> Future[GoalView]:
+        def act(session: OpenSession, future: Future[GoalView]) -> None:
+            wishes = goal_verbs.edit_wishes(params)
+            into = goal_verbs.viewed(session.goals, future)
+            session.goals.edit(params.ref, wishes, "human", into)
+
+        return self._with(params.session_id, act)
+
+    def pause_goal(self, params: rq.GoalAt) -> Future[GoalView]:
+        def act(session: OpenSession, future: Future[GoalView]) -> None:
+            into = goal_verbs.viewed(session.goals, future)
+            session.goals.pause(params.ref, "human", into=into)
+
+        return self._with(params.session_id, act)
+
+    def resume_goal(self, params: rq.GoalAt) -> Future[GoalView]:
+        def act(session: OpenSession, future: Future[GoalView]) -> None:
+            self._require_model(session)
+            session.goals.resume(params.ref, "human", goal_verbs.viewed(session.goals, future))
+
+        return self._with(params.session_id, act)
+
+    def complete_goal(self, params: rq.CompleteGoal) -> Future[GoalView]:
+        async def work() -> GoalView:
+            session = await asyncio.shield(self._registry.opened(params.session_id))
+            return await goal_verbs.complete(session.goals, params)
+
+        return self._task(work())
+
+    def clear_goal(self, params: rq.GoalAt) -> Future[None]:
+        def act(session: OpenSession, future: Future[None]) -> None:
+            session.goals.clear(params.ref, "human", Into(future, lambda _: None))
+
+        return self._with(params.session_id, act)
+
+    def command_goal(self, params: rq.CommandGoal) -> Future[rq.GoalAnswer]:
+        async def work() -> rq.GoalAnswer:
+            session = await asyncio.shield(self._registry.opened(params.session_id))
+            self._require_model(session)
+            return await goal_verbs.command(session.goals, clean_text(params.text))
+
+        return self._task(work())
+
     def set_credentials(self, params: rq.SetCredentials) -> Future[rq.Nothing]:
         self._services.models.set_key(params.api_key)
         future: Future[rq.Nothing] = asyncio.get_running_loop().create_future()
@@ -148,8 +210,11 @@ class SessionService:
 
     def trust(self, params: rq.Trust) -> None:
         self._services.trusted = params.trusted
+        for session in self._registry.sessions():
+            session.services.trusted = params.trusted
         if not params.trusted:
             for session in self._registry.sessions():
+                session.goals.disarm("The workspace is not trusted any more.")
                 session.agent.abort("trust")
 
     def latest(self, workspace_folder: str | None) -> Future[str]:
@@ -248,6 +313,10 @@ class SessionService:
         future: Future[Any] = asyncio.get_running_loop().create_future()
         future.set_exception(error)
         return future
+
+
+def _stopped_between_rounds(nothing: int | None) -> rq.Cancelled:
+    return rq.Cancelled(cancelled=True)
 
 
 def _accepted(receipt: Receipt) -> rq.Accepted:

@@ -1,0 +1,87 @@
+"""The goal requests of the wire contract, for one open session: refs in, GoalViews out."""
+
+from __future__ import annotations
+
+from asyncio import Future
+
+from steersman.domain.views import GoalView
+from steersman.errors import RequestRefused
+from steersman.goals.command import CommandError, GoalCommand, parse
+from steersman.goals.decisions import Wishes
+from steersman.goals.service import Goals
+from steersman.goals.view import goal_markdown
+from steersman.loop.journal import Into
+from steersman.sessions import requests as rq
+
+
+def viewed(goals: Goals, future: Future[GoalView]) -> Into[None]:
+    """The answer is the goal as it stands after the commit."""
+    return Into(future, lambda _: goals.view())
+
+
+def create_wishes(params: rq.CreateGoal) -> Wishes:
+    return Wishes(
+        objective=params.objective,
+        kind=params.kind,
+        workflow=params.workflow,
+        max_rounds=params.max_rounds,
+        budgets=params.budgets,
+        checks=params.checks,
+    )
+
+
+def edit_wishes(params: rq.EditGoal) -> Wishes:
+    return Wishes(
+        objective=params.objective,
+        kind=params.kind,
+        max_rounds=params.max_rounds,
+        budgets=params.budgets,
+        checks=params.checks,
+    )
+
+
+async def complete(goals: Goals, params: rq.CompleteGoal) -> GoalView:
+    """A person ends the goal. Raises GoalStale, GoalTransition, SessionBusy, NotVerified."""
+    if params.accept:
+        await goals.accept(params.ref)
+    else:
+        await goals.complete(params.ref)
+    view = goals.view()
+    if view is None:
+        raise AssertionError("a completed goal is still there")
+    return view
+
+
+async def command(goals: Goals, text: str) -> rq.GoalAnswer:
+    """Carry out a `/goal …` text, on whatever the goal is when it arrives. Refusals are answers."""
+    try:
+        wanted = parse(text)
+        await _carry_out(goals, wanted)
+    except (CommandError, RequestRefused) as refused:
+        shown = f"{refused}\n\n{goal_markdown(goals.state, goals.activation)}"
+        return rq.GoalAnswer(message=shown, goal=goals.view(), ok=False)
+    shown = goal_markdown(goals.state, goals.activation)
+    return rq.GoalAnswer(message=shown, goal=goals.view(), ok=True)
+
+
+async def _carry_out(goals: Goals, wanted: GoalCommand) -> None:
+    wishes = Wishes(
+        objective=wanted.objective,
+        kind=wanted.kind,
+        max_rounds=wanted.max_rounds,
+        budgets=wanted.budgets,
+        checks=wanted.checks,
+    )
+    match wanted.verb:
+        case "create":
+            await goals.create(wishes, "human")
+        case "edit":
+            await goals.edit(None, wishes, "human")
+        case "pause":
+            await goals.pause(None, "human")
+        case "resume":
+            await goals.resume(None, "human")
+        case "clear":
+            await goals.clear(None, "human")
+        case "show":
+            return
