@@ -169,6 +169,8 @@ async def test_a_steer_in_the_tick_of_a_stop_is_not_lost() -> None:
     await loop.idle()
     assert loop.state.turns == 2
     assert model.requests[-1]["messages"][-1]["content"] == "after the stop"
+    [answered] = await loop.data(ev.QuestionAnswered)
+    assert answered.by == "cancelled"
     await loop.check()
 
 

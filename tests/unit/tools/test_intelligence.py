@@ -172,7 +172,8 @@ async def test_a_stop_does_not_wait_for_the_editor(context: Context) -> None:
             return []
 
     context.queries = Slow()
-    outcome = await context.call("symbols", query="x")
+    async with asyncio.timeout(2):
+        outcome = await context.call("symbols", query="x")
     assert outcome.outcome == "aborted"
 
 
