@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from steersman.domain.settings import Settings
+from steersman.goals.command import parse
 from steersman.headless.run import ExitCode
 from steersman.lsp.messages import COMMANDS
 from steersman.lsp.options import read_options
@@ -28,7 +29,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FENCE = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 RUN_IN = {"sh", "lua", "json"}
-"""What a test here runs; `text` is the picture."""
+"""What a test here runs; `text` is the picture, and goal commands, which are parsed."""
 NEOVIM_SECONDS = 60
 
 
@@ -107,7 +108,12 @@ def test_the_table_of_settings_names_each_of_them_with_its_default() -> None:
     real = dict(members(Settings()))
     assert told.keys() == real.keys()
     stated = {name: value for name, value in real.items() if value not in (None, {}, [])}
-    assert {name: json.loads(told[name]) for name in stated} == stated
+    assert {name: json.loads(told[name]) for name in stated} == json.loads(json.dumps(stated))
+
+
+def test_the_goal_commands_are_what_they_look_like() -> None:
+    lines = [line for body in samples("text") for line in body.splitlines() if line.startswith("/goal")]
+    assert [parse(line).verb for line in lines] == ["create", "pause", "edit", "resume", "clear"]
 
 
 def test_the_table_of_exit_codes_is_complete() -> None:
