@@ -9,19 +9,17 @@ import asyncio
 import contextlib
 import json
 import logging
-import subprocess
-import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from steersman.headless.frames import frame, next_body
+from steersman.headless.process import ServerProcess
 
 log = logging.getLogger(__name__)
 METHOD_NOT_FOUND: Final = -32601
 INTERNAL_ERROR: Final = -32603
 REQUEST_CANCELLED: Final = -32800
 REQUEST_SECONDS: Final = 60.0
-STREAM_LIMIT: Final = 1 << 20
 LAST_WORDS: Final = 8
 """Lines of the server's stderr that are told when it is gone."""
 _GRACE_SECONDS: Final = 2.0
@@ -46,13 +44,6 @@ class RequestFailed(Exception):
         self.kind = self.data.get("kind")
 
 
-def _own_group() -> dict[str, Any]:
-    """Options of a process that no key of the client's terminal reaches."""
-    if sys.platform == "win32":
-        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
-    return {"start_new_session": True}
-
-
 class Connection:
     """One server process. `handlers` answer its requests, `listeners` hear its notifications.
 
@@ -60,11 +51,8 @@ class Connection:
     called once, when the server has ended.
     """
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        if process.stdin is None or process.stdout is None or process.stderr is None:
-            raise ValueError("the process must have been started with pipes")
+    def __init__(self, process: ServerProcess) -> None:
         self._process = process
-        self._stdin, self._stdout, self._stderr = process.stdin, process.stdout, process.stderr
         self._ids = 0
         self._waiting: dict[int, asyncio.Future[Any]] = {}
         self._answering: dict[int | str, asyncio.Task[None]] = {}
@@ -77,20 +65,8 @@ class Connection:
 
     @classmethod
     async def start(cls, command: Sequence[str], env: Mapping[str, str] | None = None) -> Connection:
-        """Start a server. Raises OSError where its program cannot be started.
-
-        It gets a process group of its own, so that Ctrl-C in a terminal reaches the client alone.
-        """
-        process = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=asyncio.subprocess.PIPE,
-            stdout=asyncio.subprocess.PIPE,
-            stderr=asyncio.subprocess.PIPE,
-            env=dict(env) if env is not None else None,
-            limit=STREAM_LIMIT,
-            **_own_group(),
-        )
-        return cls(process)
+        """Start a server. Raises OSError where its program cannot be started."""
+        return cls(await ServerProcess.start(command, env))
 
     @property
     def pid(self) -> int:
@@ -121,40 +97,35 @@ class Connection:
     def gone_error(self) -> ServerGone:
         """What to raise when the server has ended."""
         words = "\n".join(self._last_words)
-        return ServerGone(f"Its exit code is {self._process.returncode}.\n{words}".rstrip())
+        return ServerGone(f"Its exit code is {self._process.exit_code}.\n{words}".rstrip())
 
     async def ended(self, seconds: float) -> int | None:
         """The exit code, if the server ends in time; else None."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(seconds):
-                await self._process.wait()
-        return self._process.returncode
+                await self._process.exited.wait()
+        return self._process.exit_code
 
     async def close(self) -> None:
         """End the process, if it has not ended, and everything that reads from it."""
-        self._kill()
-        await self._process.wait()
+        self._process.kill()
+        await self._process.exited.wait()
         tasks = [self._watch, *self._answering.values()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        self._stdin.close()
-
-    def _kill(self) -> None:
-        if self._process.returncode is None:
-            with contextlib.suppress(ProcessLookupError):
-                self._process.kill()
+        await self._process.close()
 
     async def _until_gone(self) -> None:
         """Read until the server ends or says no more; then let nobody wait for it."""
         reading = asyncio.create_task(self._read())
         words = asyncio.create_task(self._read_words())
-        ending = asyncio.create_task(self._process.wait())
+        ending = asyncio.create_task(self._process.exited.wait())
         try:
             await asyncio.wait({reading, ending}, return_when=asyncio.FIRST_COMPLETED)
             # A process that outlives the server may hold its pipes open.
             await asyncio.wait({reading, words, ending}, timeout=_GRACE_SECONDS)
-            self._kill()
+            self._process.kill()
             await ending
         finally:
             for task in (reading, words, ending):
@@ -167,20 +138,19 @@ class Connection:
             self.on_gone()
 
     async def _read(self) -> None:
-        with contextlib.suppress(ConnectionError):
-            while (body := await next_body(self._stdout)) is not None:
-                try:
-                    message = json.loads(body)
-                except (ValueError, RecursionError):
-                    log.warning("The server sent a message that is not JSON.")
-                    continue
-                if isinstance(message, dict):
-                    self._take(message)
+        while (body := await next_body(self._process.stdout)) is not None:
+            try:
+                message = json.loads(body)
+            except (ValueError, RecursionError):
+                log.warning("The server sent a message that is not JSON.")
+                continue
+            if isinstance(message, dict):
+                self._take(message)
 
     async def _read_words(self) -> None:
         while True:
             try:
-                line = await self._stderr.readline()
+                line = await self._process.stderr.readline()
             except ValueError:  # a line longer than the stream's limit
                 continue
             if not line:
@@ -246,5 +216,4 @@ class Connection:
 
     def _send(self, message: dict[str, Any]) -> None:
         if not self.is_gone:
-            with contextlib.suppress(ConnectionError):
-                self._stdin.write(frame(json.dumps({"jsonrpc": "2.0", **message}).encode("ascii")))
+            self._process.write(frame(json.dumps({"jsonrpc": "2.0", **message}).encode("ascii")))

@@ -61,35 +61,31 @@ def folder(tmp_path: Path) -> Path:
     return folder
 
 
-EDIT = {
-    "toolCalls": [
-        {
-            "name": "edit_file",
-            "arguments": {"path": "mood.py", "edits": [{"old_text": "sad", "new_text": "😀😀 glad"}]},
-        }
-    ]
-}
+def edit_of(path: str) -> dict[str, Any]:
+    edits = [{"old_text": "sad", "new_text": "😀😀 glad"}]
+    return {"toolCalls": [{"name": "edit_file", "arguments": {"path": path, "edits": edits}}]}
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "utf-32"])
-@pytest.mark.parametrize("is_open", [True, False])
 async def test_an_edit_behind_wide_characters_lands_where_it_is_meant(
-    folder: Path, encoding: Encoding, is_open: bool
+    folder: Path, encoding: Encoding
 ) -> None:
-    file = folder / "mood.py"
-    async with client_on(folder, EDIT, {"text": "Done."}, encodings=(encoding,)) as client:
+    opened, closed = folder / "mood.py", folder / "closed.py"
+    closed.write_bytes(FACES.encode())
+    lines = [edit_of(opened.name), edit_of(closed.name), {"text": "Done."}]
+    async with client_on(folder, *lines, encodings=(encoding,)) as client:
         assert client.editor.encoding == encoding
-        if is_open:
-            client.editor.open(file.as_uri())
+        client.editor.open(opened.as_uri())
         events = await turn(client)
-        (result,) = [event["data"] for event in events if event["type"] == "tool/result"]
-        assert result["outcome"] == "ok", result
-        assert (file.as_uri() in client.editor.buffers) is is_open
-    assert file.read_bytes().decode() == FACES.replace("sad", "😀😀 glad")
+        outcomes = [event["data"]["outcome"] for event in events if event["type"] == "tool/result"]
+        assert outcomes == ["ok", "ok"]
+        assert [*client.editor.buffers] == [opened.as_uri()]
+    meant = FACES.replace("sad", "😀😀 glad")
+    assert (opened.read_bytes().decode(), closed.read_bytes().decode()) == (meant, meant)
 
 
 async def test_the_events_of_a_session_come_without_gap_or_repetition(folder: Path) -> None:
-    async with client_on(folder, EDIT, {"text": "Done."}) as client:
+    async with client_on(folder, edit_of("mood.py"), {"text": "Done."}) as client:
         events = await turn(client)
     assert [event["seq"] for event in events] == list(range(1, len(events) + 1))
 
