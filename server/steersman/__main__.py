@@ -55,7 +55,8 @@ def _run(arguments: argparse.Namespace) -> int:
         return ExitCode.USAGE
     what = Run(
         workspace=arguments.workspace.resolve(),
-        prompt=arguments.prompt,
+        prompt=arguments.goal or arguments.prompt,
+        goal=arguments.goal is not None,
         checks=checks,
         options=options,
         timeout=arguments.timeout,
@@ -123,9 +124,13 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="the language server, for an editor: LSP on stdin and stdout")
     serve.set_defaults(act=_serve)
-    run = commands.add_parser("run", help="one prompt on a folder, without an editor")
+    run = commands.add_parser("run", help="one prompt or one goal on a folder, without an editor")
     run.add_argument("--workspace", type=_folder, required=True, metavar="DIR", help="the folder to work in")
-    run.add_argument("--prompt", type=_words, required=True, metavar="TEXT", help="what to do")
+    what = run.add_mutually_exclusive_group(required=True)
+    what.add_argument("--prompt", type=_words, metavar="TEXT", help="what to do, in one turn")
+    what.add_argument(
+        "--goal", type=_words, metavar="TEXT", help="what to reach, in rounds, until the checks pass"
+    )
     run.add_argument(
         "--check",
         action="append",

@@ -238,3 +238,36 @@ def test_help_and_version_are_quick_and_import_no_server(steersman: Steersman) -
     probe += "print([m for m in ('pygls', 'openai', 'rich', 'aiosqlite') if m in sys.modules])"
     ran = subprocess.run([PYTHON, "-c", probe], capture_output=True, encoding="utf-8", check=True)
     assert ran.stdout.splitlines()[-1] == "[]"
+
+
+COMPLETE = call("update_goal", goal_id="${goal.id}", revision="${goal.revision}", action="complete")
+
+
+def goal(folder: Path, tmp_path: Path, *lines: Any) -> list[str]:
+    scripted = script(tmp_path / "script.jsonl", *lines)
+    return ["run", "--workspace", str(folder), "--goal", "x must be 2", "--scripted-model", str(scripted)]
+
+
+def test_a_goal_that_its_check_proves_ends_with_0(folder: Path, tmp_path: Path, steersman: Steersman) -> None:
+    edit = call("edit_file", path="a.py", edits=[{"old_text": "x = 1", "new_text": "x = 2"}])
+    check = f"{PYTHON} -c 'from a import x; assert x == 2'"
+    lines = [COMPLETE, {"text": "Not yet."}, edit, COMPLETE, {"text": "It is 2 now."}]
+    ran = steersman(*goal(folder, tmp_path, *lines), "--check", check)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "round 2" in ran.stdout
+    assert "goal complete (complete by model)" in ran.stdout
+
+
+def test_a_goal_that_gets_nowhere_ends_with_1_and_its_reason(
+    folder: Path, tmp_path: Path, steersman: Steersman
+) -> None:
+    ran = steersman(*goal(folder, tmp_path, *[{"text": "Still waiting."}] * 5))
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "changed nothing" in ran.stdout
+    assert "the goal is blocked" in ran.stdout
+
+
+def test_a_goal_whose_model_fails_ends_with_1(folder: Path, tmp_path: Path, steersman: Steersman) -> None:
+    ran = steersman(*goal(folder, tmp_path, {"error": {"status": 401}}))
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    assert "failed (auth)" in ran.stdout

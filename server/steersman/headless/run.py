@@ -50,10 +50,14 @@ class UsageError(Exception):
 
 
 class Run(msgspec.Struct, frozen=True, kw_only=True):
-    """What to do. `timeout` is in seconds; `checks` are argument vectors; `options` go to the server."""
+    """What to do. `timeout` is in seconds; `checks` are argument vectors; `options` go to the server.
+
+    With `goal` the words are an objective that is worked on in rounds, else the prompt of one turn.
+    """
 
     workspace: Path
     prompt: str
+    goal: bool = False
     checks: Sequence[Sequence[str]] = ()
     options: Mapping[str, Any] = {}
     timeout: float | None = None
@@ -122,6 +126,8 @@ class _Turn:
         self._what = what
         self._end: Mapping[str, Any] | None = None
         self._verdict: str | None = None
+        self._running = False
+        self._phase = "active"
         self._interrupts = 0
         self._timed_out = False
         self._session_id: str | None = None
@@ -133,12 +139,14 @@ class _Turn:
         """Raises ServerGone, RequestFailed, TimeoutError."""
         session = await self._client.request("steersman/session/new", {})
         self._session_id = session["sessionId"]
-        params: dict[str, Any] = {"sessionId": self._session_id, "text": self._what.prompt}
+        words = "objective" if self._what.goal else "text"
+        params: dict[str, Any] = {"sessionId": self._session_id, words: self._what.prompt}
         if self._what.checks:
             params["checks"] = [{"kind": "command", "argv": [*argv]} for argv in self._what.checks]
         with _interrupts(self._interrupted):
             try:
-                await self._client.request("steersman/turn/prompt", params)
+                method = "steersman/goal/create" if self._what.goal else "steersman/turn/prompt"
+                await self._client.request(method, params)
             except RequestFailed as refused:
                 if refused.kind != "notConfigured":
                     raise
@@ -165,12 +173,23 @@ class _Turn:
                     await self._client.until(self._is_over)
 
     def _is_over(self) -> bool:
-        return self._end is not None or self._interrupts > 1
+        if self._interrupts > 1:
+            return True
+        if not self._what.goal:
+            return self._end is not None
+        # A goal moves on after a turn that completed; anything else ends or disarms it.
+        settled = self._phase != "active" or (self._end is not None and self._end["kind"] in _DISARMS)
+        return settled and not self._running
 
     def _event(self, event: Mapping[str, Any]) -> None:
         self._transcript.event(event)
-        if event["type"] == "turn/end":
+        if event["type"] == "turn/start":
+            self._running = True
+        elif event["type"] == "turn/end":
+            self._running = False
             self._end = event["data"]["reason"]
+        elif event["type"] == "goal/change":
+            self._phase = (event["data"]["goal"] or {}).get("phase", "cleared")
         elif event["type"] == "goal/verification":
             self._verdict = event["data"]["verdict"]
 
@@ -190,6 +209,8 @@ class _Turn:
     def _outcome(self) -> Outcome:
         code = self._code()
         said = reason_text(self._end) if self._end is not None else "left before the turn ended"
+        if self._what.goal:
+            said = f"the goal is {self._phase}; {said}"
         self._transcript.line(f"{_SAID[code]}: {said}.{self.kept()}", "bold")
         return Outcome(code=code, reason=self._end, receipts=self._transcript.receipts)
 
@@ -200,10 +221,14 @@ class _Turn:
             return ExitCode.STOPPED
         if self._person.absent:
             return ExitCode.DENIED
+        if self._what.goal:
+            return ExitCode.SUCCESS if self._phase == "complete" else ExitCode.FAILURE
         verified = not self._what.checks or self._verdict == "pass"
         return ExitCode.SUCCESS if self._end["kind"] == "completed" and verified else ExitCode.FAILURE
 
 
+_DISARMS: Final = frozenset({"error", "max-tokens", "aborted"})
+"""Ends of a turn after which a goal does not move by itself."""
 _SAID: Final = {
     ExitCode.SUCCESS: "Done",
     ExitCode.FAILURE: "Failed",

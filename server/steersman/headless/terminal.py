@@ -121,6 +121,15 @@ class Transcript:
                 for line in result["evidence"].splitlines()[1:][-_EVIDENCE_LINES:]:
                     self.line(f"  {line}", "dim")
 
+    def _goal(self, data: Mapping[str, Any]) -> None:
+        phase = (data["goal"] or {}).get("phase", "cleared")
+        why = f": {one_line(data['reason'])}" if data.get("reason") else ""
+        self.line(f"◎ goal {phase} ({data['operation']} by {data['by']}){why}", "bold")
+
+    def _round(self, data: Mapping[str, Any]) -> None:
+        if data["status"] == "admitted":
+            self.line(f"◎ round {data['round']}", "bold")
+
     def _end(self, data: Mapping[str, Any]) -> None:
         self.line(f"■ turn {data['turn']}: {reason_text(data['reason'])}", "bold")
 
@@ -147,6 +156,8 @@ _SHOW: Final = {
     "approval/decided": Transcript._decided,
     "exit/verdict": Transcript._verdict,
     "goal/verification": Transcript._verified,
+    "goal/change": Transcript._goal,
+    "goal/round": Transcript._round,
     "turn/end": Transcript._end,
 }
 
