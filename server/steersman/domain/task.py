@@ -40,6 +40,13 @@ TASK_ROWS: Final[frozenset[tuple[TaskState, TaskState]]] = frozenset(
         ("WAITING_FOR_USER", "CANCELLED"),
         ("SUB_TASK_FAILED", "CANCELLED"),
         ("PAUSED", "CANCELLED"),
+        # A person may complete an unfinished goal at any time.
+        ("IDLE", "SUCCEEDED"),
+        ("PAUSED", "SUCCEEDED"),
+        ("FAILED", "SUCCEEDED"),
+        ("WAITING_FOR_USER", "SUCCEEDED"),
+        ("SUB_TASK_FAILED", "SUCCEEDED"),
+        ("CANCELLED", "SUCCEEDED"),
     }
 )
 """The rows of the table: what may follow what. The fold refuses anything else."""

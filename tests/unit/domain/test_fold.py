@@ -228,7 +228,7 @@ STARTED = up_to(ev.ToolStart, which=1)
         (after(2, ev.InboxHeld(reason="error")), "empty queue"),
         (after(2, ev.InboxRemoved(message_id="z", reason="stale")), "does not wait"),
         (after(2, ev.TaskChanged(from_="PAUSED", to="IN_PROGRESS", cause="")), "the task is"),
-        (after(2, ev.TaskChanged(from_="IDLE", to="SUCCEEDED", cause="")), "no row"),
+        (after(2, ev.TaskChanged(from_="IDLE", to="FAILED", cause="")), "no row"),
         (after(7, forged("q")), "not claimed"),
         (after(7, forged("m1")), "differs"),
         (after(9, HEADER), "equal to the last"),
