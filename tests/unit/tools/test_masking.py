@@ -77,6 +77,6 @@ def test_masking_twice_changes_nothing_more(text: str) -> None:
     ],
 )
 def test_masking_ends_soon_whatever_the_text(text: str) -> None:
-    started = time.perf_counter()
+    started = time.process_time()
     masked(text)
-    assert time.perf_counter() - started < 2
+    assert time.process_time() - started < 2

@@ -252,9 +252,9 @@ def test_a_plain_text_is_not_an_expression() -> None:
 @pytest.mark.parametrize("pattern", ["a*a*a*a*b", ".*.*.*.*x", r"\w*\w*\w*\w*\W"])
 def test_the_worst_accepted_expressions_end_soon_on_an_endless_line(pattern: str) -> None:
     match = matcher(pattern, True).match
-    started = time.perf_counter()
+    started = time.process_time()
     match("a" * 1_000_000)
-    assert time.perf_counter() - started < 1
+    assert time.process_time() - started < 1
 
 
 @given(pattern=st.text(st.sampled_from("ab()[]{}*+?|\\^$.,:=!<>P-19"), max_size=25))
