@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import resource
 import statistics
+import sys
 import time
 from pathlib import Path
 
