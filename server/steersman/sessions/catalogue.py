@@ -14,7 +14,8 @@ from steersman.ports.event_log import EventReader, SessionRef, SessionStore
 from steersman.sessions import requests as rq
 from steersman.sessions.loading import load
 from steersman.sessions.projection import session_info
-from steersman.sessions.registry import Registry, uri_path
+from steersman.sessions.registry import Registry
+from steersman.sessions.uris import uri_path
 
 PAGE = 50
 _info_decoder = msgspec.json.Decoder(SessionInfo)

@@ -28,6 +28,7 @@ from steersman.sessions.announcer import Announcer
 from steersman.sessions.loading import load
 from steersman.sessions.projection import session_info
 from steersman.sessions.recovery import recovery_events
+from steersman.sessions.session_editor import SessionEditor
 from steersman.tools.base import AnyTool
 
 SERVER: Final = f"steersman {__version__}"
@@ -46,7 +47,11 @@ class OpenSession:
         self._store = store
         self.journal = Journal(log, state, services.clock)
         # The session's own copy: the goal's tools act on this session.
-        self.services = services = msgspec.structs.replace(services, toolbox=self._toolbox(services.toolbox))
+        self.services = services = msgspec.structs.replace(
+            services,
+            editor=SessionEditor(services.editor, lambda: self.state.workspace_folder),
+            toolbox=self._toolbox(services.toolbox),
+        )
         self.agent = Agent(self.journal, services)
         self.goals = Goals(self.journal, self.agent, services)
         self.driver = Driver(self.goals, self.agent, services)

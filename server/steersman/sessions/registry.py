@@ -5,10 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import Future
 from collections.abc import Coroutine
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from steersman.domain import events as ev
 from steersman.domain.ids import is_session_id, new_id
@@ -22,6 +19,7 @@ from steersman.sessions import requests as rq
 from steersman.sessions.loading import load
 from steersman.sessions.open_session import STOP_SECONDS, OpenSession
 from steersman.sessions.projection import session_info
+from steersman.sessions.uris import uri_path
 
 
 class Registry:
@@ -173,17 +171,6 @@ class Registry:
             session=folder,
             open=here,
         )
-
-
-def uri_path(uri: str) -> Path | None:
-    """The real path of a file URI, or None for anything else."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file":
-        return None
-    try:
-        return Path(url2pathname(parts.path)).resolve()
-    except (OSError, ValueError):
-        return None
 
 
 def _checked(session_id: str) -> str:

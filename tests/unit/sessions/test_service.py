@@ -346,3 +346,15 @@ async def test_a_command_without_a_session_uses_the_latest_or_a_new_one(desk: De
     second = await desk.service.new(rq.NewSession())
     await desk.service.rename(rq.RenameSession(session_id=second.session_id, title="newer"))
     assert await desk.service.latest(None) == second.session_id
+
+
+async def test_a_session_works_in_its_own_folder_first(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("a", "b", "c")]
+    for folder in folders:
+        folder.mkdir()
+    desk = Desk(MemoryStore(), ScriptedReplies([]), *folders)
+    info = await desk.service.new(rq.NewSession(workspace_folder=folders[1].as_uri()))
+    session = desk.service._registry.find(info.session_id)
+    assert session is not None
+    assert [folder.name for folder in session.services.editor.folders()] == ["b", "a", "c"]
+    await desk.service.stop()
