@@ -93,7 +93,7 @@ class Approver:
         if answer.by == "timeout":
             words = "Nobody answered the approval in time. Go on without it, or end and say what is needed."
             return Denied(error=ToolError(code="UNAVAILABLE", message=words))
-        said = f" They said: {answer.feedback}" if answer.feedback else ""
+        said = f' They said: "{answer.feedback}".' if answer.feedback else ""
         words = f"The user denied this call.{said} Do not try it in another way; go on without it or ask."
         return Denied(error=ToolError(code="DENIED", message=words))
 
