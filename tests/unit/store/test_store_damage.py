@@ -84,6 +84,26 @@ async def test_the_rows_before_a_violation_are_given_first(store: ClosingStore, 
         await anext(batches)
 
 
+async def test_a_page_that_sqlite_cannot_read_is_a_violation_at_its_first_row(
+    store: ClosingStore, database: Path
+) -> None:
+    """So a person can still cut the log back to its last good event."""
+    log = await store.create("s-1", None)
+    await log.append(rows(1, 1_000))
+    await log.close()
+    content = bytearray(database.read_bytes())
+    page = content.index(b'{"n":500}') // 4096 * 4096
+    content[page : page + 4096] = bytes(4096)
+    database.write_bytes(content)
+    batches = (await store.open_reader("s-1")).scan()
+    good = await anext(batches)
+    assert [event.seq for event in good] == list(range(1, len(good) + 1))
+    assert 0 < len(good) < 500
+    with pytest.raises(LogViolation, match="the file is damaged here") as refused:
+        await anext(batches)
+    assert refused.value.seq == len(good) + 1
+
+
 async def test_a_damaged_blob_is_never_given(store: ClosingStore, written: Path) -> None:
     change(written, "INSERT INTO blobs VALUES ('" + "a" * 64 + "', x'00')")
     reader = await store.open_reader("s-1")

@@ -75,6 +75,7 @@ async def test_a_session_on_a_network_folder_is_read_but_never_written(
         await store.open("s-1")
     with pytest.raises(StorageFailed, match=told):
         await store.create("s-2", None)
+    assert await store.count() == 1
     with pytest.raises(StorageFailed, match=told):
         await store.delete("s-1")
     reader = await store.open_reader("s-1")
