@@ -18,23 +18,49 @@ INVALID_REQUEST: Final = -32600
 PARSE_ERROR: Final = -32700
 NOT_INITIALIZED: Final = -32002
 REQUEST_CANCELLED: Final = -32800
-_AT: Final = re.compile(r" - at `([^`]+)`\Z")
+SERVER_CANCELLED: Final = -32802
+_AT: Final = re.compile(r"(?P<problem>.*) - at `\$(?P<path>.*)`", re.DOTALL)
+_MISSING: Final = re.compile(r"Object missing required field `(?P<name>[^`]*)`")
 
 
 def decode_params(raw: Any, params: type[T]) -> T:
     """Plain JSON as a value. Missing params are an empty object.
 
     Raises:
-        InvalidParams: names the member; `errors` holds `path: problem`.
+        InvalidParams: names every member that does not fit; `errors` holds `path: problem` for each.
     """
+    given = {} if raw is None else raw
     try:
-        return msgspec.convert({} if raw is None else raw, params, strict=True)
+        return msgspec.convert(given, params, strict=True)
     except msgspec.ValidationError as error:
-        text = str(error)
-        found = _AT.search(text)
-        path = found[1] if found else "$"
-        problem = _AT.sub("", text)
-        raise InvalidParams(f"{path}: {problem}", [f"{path}: {problem}"]) from None
+        problems = _problems_of_members(given, params) or [problem_at("$", error)]
+    raise InvalidParams("; ".join(problems), problems)
+
+
+def problem_at(path: str, error: msgspec.ValidationError) -> str:
+    """`path: problem`, where `path` leads to the value that was converted and the error further down."""
+    text = str(error)
+    if found := _AT.fullmatch(text):
+        text, path = found["problem"], path + found["path"]
+    if found := _MISSING.fullmatch(text):
+        text, path = "it is required", f"{path}.{found['name']}"
+    return f"{path}: {text}"
+
+
+def _problems_of_members(given: Any, params: type[Any]) -> list[str]:
+    """The library stops at the first problem; a person wants to know them all."""
+    problems = []
+    for field in msgspec.structs.fields(params) if isinstance(given, dict) else ():
+        path = f"$.{field.encode_name}"
+        if field.encode_name not in given:
+            if field.required:
+                problems.append(f"{path}: it is required")
+            continue
+        try:
+            msgspec.convert(given[field.encode_name], field.type, strict=True)
+        except msgspec.ValidationError as error:
+            problems.append(problem_at(path, error))
+    return problems
 
 
 def error_object(error: BaseException) -> dict[str, Any]:

@@ -6,7 +6,6 @@ events that it acknowledges (sessions/api.py).
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from asyncio import Future
 from collections.abc import Callable, Mapping
@@ -14,13 +13,29 @@ from typing import Any
 
 from steersman.domain.value import encode
 from steersman.errors import InvalidParams
-from steersman.lsp.decoding import METHOD_NOT_FOUND, REQUEST_CANCELLED, decode_params, error_object
+from steersman.lsp.decoding import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    REQUEST_CANCELLED,
+    SERVER_CANCELLED,
+    decode_params,
+    error_object,
+)
+from steersman.lsp.latest import LatestSession
 from steersman.lsp.messages import COMMANDS, ROUTES, TRUST, Route, takes_session
 from steersman.sessions import requests as rq
 from steersman.sessions.api import SessionApi
 
 log = logging.getLogger(__name__)
 MsgId = int | str
+
+
+class _Client:
+    """Someone who waits for an answer. Its identity tells it from a later request with the same id."""
+
+    def __init__(self, msg_id: MsgId) -> None:
+        self.msg_id = msg_id
 
 
 class Dispatcher:
@@ -38,37 +53,37 @@ class Dispatcher:
     ) -> None:
         self._api = api
         self._send = send
-        self._folder = folder
         self._listeners = listeners
-        self._waiting: dict[MsgId, Future[Any]] = {}
+        self._latest = LatestSession(lambda: api.latest(folder()))
+        self._waiting: dict[MsgId, _Client] = {}
 
     def request(self, msg_id: MsgId, method: str, params: Any) -> None:
         """Start answering a `steersman/…` request."""
+        if (client := self._admit(msg_id)) is None:
+            return
         route = ROUTES.get(method)
         if route is None:
-            self._error(msg_id, {"code": METHOD_NOT_FOUND, "message": f"There is no method {method!r}."})
-            return
-        self._start(msg_id, route, params)
+            self._refuse(client, METHOD_NOT_FOUND, f"There is no method {method!r}.")
+        else:
+            self._start(client, route, params)
 
     def command(self, msg_id: MsgId, command: str, arguments: Any) -> None:
         """Start answering a `workspace/executeCommand` with one of our commands: `[params]`."""
+        if (client := self._admit(msg_id)) is None:
+            return
         route = COMMANDS.get(command)
-        if route is None:
-            problem = InvalidParams(f"There is no command {command!r}.", ["$.command: unknown"])
-            self._error(msg_id, error_object(problem))
-            return
         given = arguments if arguments is not None else []
-        if not isinstance(given, list) or len(given) > 1:
-            problem = InvalidParams(
-                "A command takes one argument, the params.", ["$.arguments: not [params]"]
-            )
-            self._error(msg_id, error_object(problem))
-            return
-        params = given[0] if given and given[0] is not None else {}
-        if takes_session(route) and isinstance(params, dict) and "sessionId" not in params:
-            self._start_on_latest(msg_id, route, params)
+        if route is None:
+            self._fail(client, InvalidParams(f"There is no command {command!r}.", ["$.command: unknown"]))
+        elif not isinstance(given, list) or len(given) > 1:
+            text = "A command takes one argument, the params."
+            self._fail(client, InvalidParams(text, ["$.arguments: not [params]"]))
         else:
-            self._start(msg_id, route, params)
+            params = given[0] if given and given[0] is not None else {}
+            if takes_session(route) and isinstance(params, dict) and params.get("sessionId") is None:
+                self._start_on_latest(client, route, params)
+            else:
+                self._start(client, route, params)
 
     def notification(self, method: str, params: Any) -> None:
         """Handle a `steersman/…` notification; an unknown or a malformed one is only logged."""
@@ -84,66 +99,88 @@ class Dispatcher:
             log.warning("%s: %s", method, error)
 
     def cancel(self, msg_id: MsgId) -> bool:
-        """`$/cancelRequest`: stop waiting for the acknowledgement; the work itself goes on."""
-        if self._waiting.pop(msg_id, None) is None:
+        """`$/cancelRequest`: stop waiting for the acknowledgement; the work itself goes on.
+
+        False if no such request of ours is open.
+        """
+        client = self._waiting.get(msg_id)
+        if client is None:
             return False
-        self._error(msg_id, {"code": REQUEST_CANCELLED, "message": "The request was cancelled."})
+        self._refuse(client, REQUEST_CANCELLED, "The request was cancelled.")
         return True
 
-    def _start(self, msg_id: MsgId, route: Route, raw: Any) -> None:
+    def close(self) -> None:
+        """Answer what is still open: the sessions have stopped."""
+        for client in [*self._waiting.values()]:
+            self._refuse(client, SERVER_CANCELLED, "The server has stopped.")
+
+    def _admit(self, msg_id: MsgId) -> _Client | None:
+        if msg_id in self._waiting:
+            error = {"code": INVALID_REQUEST, "message": f"The id {msg_id!r} is that of an open request."}
+            self._send(encode({"jsonrpc": "2.0", "id": msg_id, "error": error}))
+            return None
+        client = self._waiting[msg_id] = _Client(msg_id)
+        return client
+
+    def _start(self, client: _Client, route: Route, raw: Any) -> None:
         try:
             params = decode_params(raw, route.params)
             future: Future[Any] = route.verb(self._api, params)
         except Exception as error:
-            self._failed(msg_id, error)
+            self._fail(client, error)
             return
-        self._wait(msg_id, future)
+        future.add_done_callback(lambda done: self._done(client, done))
+        if route.params is rq.NewSession:
+            self._latest.wait_for(future)
 
-    def _start_on_latest(self, msg_id: MsgId, route: Route, params: dict[str, Any]) -> None:
+    def _start_on_latest(self, client: _Client, route: Route, params: dict[str, Any]) -> None:
         """A command that names no session: the latest of the workspace, or a new one."""
         try:
+            # What is wrong with the rest is told before a session is made for it.
             decode_params({**params, "sessionId": ""}, route.params)
         except InvalidParams as error:
-            self._failed(msg_id, error)
+            self._fail(client, error)
             return
-        finding = self._api.latest(self._folder())
-        self._waiting[msg_id] = finding
 
         def found(latest: Future[str]) -> None:
-            if self._waiting.get(msg_id) is not finding:
-                return
             if latest.cancelled() or latest.exception() is not None:
-                self._done(msg_id, latest)
-                return
-            self._start(msg_id, route, {**params, "sessionId": latest.result()})
+                self._done(client, latest)
+            else:
+                self._start(client, route, {**params, "sessionId": latest.result()})
 
-        finding.add_done_callback(found)
+        self._latest.then(found)
 
-    def _wait(self, msg_id: MsgId, future: Future[Any]) -> None:
-        self._waiting[msg_id] = future
-
-        def done(done: Future[Any]) -> None:
-            if self._waiting.get(msg_id) is future:
-                self._done(msg_id, done)
-            elif not done.cancelled():
-                done.exception()  # retrieved: nobody waits for it any more
-
-        future.add_done_callback(done)
-
-    def _done(self, msg_id: MsgId, future: Future[Any]) -> None:
-        self._waiting.pop(msg_id, None)
+    def _done(self, client: _Client, future: Future[Any]) -> None:
+        error = None if future.cancelled() else future.exception()
         if future.cancelled():
-            self._failed(msg_id, asyncio.CancelledError())
-        elif (error := future.exception()) is not None:
-            self._failed(msg_id, error)
+            self._refuse(client, SERVER_CANCELLED, "The server gave it up: it is stopping.")
+        elif error is not None:
+            self._fail(client, error)
         else:
-            self._send(encode({"jsonrpc": "2.0", "id": msg_id, "result": future.result()}))
+            self._answer(client, {"result": future.result()})
 
-    def _failed(self, msg_id: MsgId, error: BaseException) -> None:
+    def _fail(self, client: _Client, error: BaseException) -> None:
+        if not self._waits(client):
+            return
         described = error_object(error)
-        if described.get("data") == {"kind": "internal"}:
+        if described["code"] == INTERNAL_ERROR:
             log.error("a request failed", exc_info=error)
-        self._error(msg_id, described)
+        self._answer(client, {"error": described})
 
-    def _error(self, msg_id: MsgId, error: dict[str, Any]) -> None:
-        self._send(encode({"jsonrpc": "2.0", "id": msg_id, "error": error}))
+    def _refuse(self, client: _Client, code: int, message: str) -> None:
+        self._answer(client, {"error": {"code": code, "message": message}})
+
+    def _answer(self, client: _Client, outcome: dict[str, Any]) -> None:
+        """Answer, if the client still waits: if not, the events tell what became of it."""
+        if not self._waits(client):
+            return
+        del self._waiting[client.msg_id]
+        try:
+            body = encode({"jsonrpc": "2.0", "id": client.msg_id, **outcome})
+        except (TypeError, ValueError) as error:
+            log.error("an answer has no JSON form", exc_info=error)
+            body = encode({"jsonrpc": "2.0", "id": client.msg_id, "error": error_object(error)})
+        self._send(body)
+
+    def _waits(self, client: _Client) -> bool:
+        return self._waiting.get(client.msg_id) is client

@@ -7,32 +7,53 @@ from typing import Final
 
 import msgspec
 
-from steersman.domain.events import StoredEvent
+from steersman.domain.events import CHUNK, StoredEvent
+from steersman.domain.value import encode
 from steersman.domain.views import SessionInfo
+from steersman.lsp.writer import FrameWriter
 from steersman.ports.feed import Feed
 from steersman.sessions.requests import EventView
 
 DID_APPEND: Final = "steersman/session/didAppend"
 DID_CHANGE: Final = "steersman/session/didChange"
 FRAME_BYTES: Final = 200 * 1024
-"""Bytes of event data after which a notification is split: editors stutter on huge frames."""
-
-Notify = Callable[[str, object], None]
+"""Bytes of events after which a notification is split: editors stutter on huge frames."""
+_ENVELOPE: Final = 200
+"""Bytes of an event around its data, at most."""
 
 
 class LspFeed:
-    """Tells everything, in order; long batches in several notifications."""
+    """Tells everything, in order; long batches in several notifications, chunks together when it lags."""
 
-    def __init__(self, notify: Notify) -> None:
-        self._notify = notify
+    def __init__(self, writer: FrameWriter) -> None:
+        self._writer = writer
+        self._held: dict[str, list[StoredEvent]] = {}
 
     def appended(self, session_id: str, events: Sequence[StoredEvent]) -> None:
+        """Chunks for a client that lags wait until it has caught up, or until something else follows."""
+        if self._writer.busy and all(event.type == CHUNK for event in events):
+            if not self._held:
+                self._writer.when_free(self._release)
+            self._held.setdefault(session_id, []).extend(events)
+            return
+        self._append(session_id, [*self._held.pop(session_id, ()), *events])
+
+    def changed(self, info: SessionInfo) -> None:
+        self._append(info.session_id, self._held.pop(info.session_id, []))
+        self._notify(DID_CHANGE, {"session": info})
+
+    def _release(self) -> None:
+        held, self._held = self._held, {}
+        for session_id, events in held.items():
+            self._append(session_id, events)
+
+    def _append(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         for part in _parts(events):
             views = [_view(session_id, event) for event in part]
             self._notify(DID_APPEND, {"sessionId": session_id, "events": views})
 
-    def changed(self, info: SessionInfo) -> None:
-        self._notify(DID_CHANGE, {"session": info})
+    def _notify(self, method: str, params: dict[str, object]) -> None:
+        self._writer.send(encode({"jsonrpc": "2.0", "method": method, "params": params}))
 
 
 class Feeds:
@@ -64,11 +85,13 @@ def _parts(events: Sequence[StoredEvent]) -> Iterator[list[StoredEvent]]:
     part: list[StoredEvent] = []
     size = 0
     for event in events:
-        if part and size + len(event.data) > FRAME_BYTES:
+        # Many small events are mostly envelope.
+        event_bytes = len(event.data) + _ENVELOPE
+        if part and size + event_bytes > FRAME_BYTES:
             yield part
             part, size = [], 0
         part.append(event)
-        size += len(event.data)
+        size += event_bytes
     if part:
         yield part
 

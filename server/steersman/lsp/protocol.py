@@ -10,8 +10,10 @@ import json
 import logging
 import uuid
 from collections.abc import Generator
-from typing import Any, Final
+from concurrent.futures import Future
+from typing import Any, Final, NoReturn
 
+import msgspec
 from cattrs import transform_error
 from cattrs.errors import BaseValidationError
 from lsprotocol import types
@@ -19,13 +21,14 @@ from pygls.exceptions import JsonRpcException
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from steersman.domain.value import clean_value, encode
-from steersman.errors import SteersmanError
 from steersman.lsp.decoding import (
+    INTERNAL_ERROR,
     INVALID_PARAMS,
     INVALID_REQUEST,
     NOT_INITIALIZED,
     PARSE_ERROR,
-    REQUEST_FAILED,
+    REQUEST_CANCELLED,
+    error_object,
 )
 from steersman.lsp.dispatch import Dispatcher
 from steersman.lsp.messages import COMMAND_PREFIX, COMMANDS, EXPERIMENTAL, NAMESPACE
@@ -51,33 +54,39 @@ class SteersmanProtocol(LanguageServerProtocol):
     _server: Any
 
     def attach(self, writer: FrameWriter) -> None:
-        """Where messages go. pygls writes bodies too; the writer frames them."""
-        self._out = writer
+        """Where messages go, those of pygls too."""
+        self.out = writer
         self._calls: dict[str, asyncio.Future[Any]] = {}
-        self.set_writer(writer, include_headers=False)
 
     def receive(self, body: bytes) -> None:
         """Take one message. Raises SystemExit on `exit`, and nothing else."""
         try:
-            data = json.loads(body)
+            data = _decode(body)
         except (ValueError, RecursionError):
-            self.send_error(None, PARSE_ERROR, "The message is not JSON.")
+            self.send_error(None, PARSE_ERROR, "The message is not JSON, or nested too deeply.")
             return
-        if b"\\u" in body:
-            data = clean_value(data)  # an escaped half of a pair is no text that could be stored
         if not isinstance(data, dict) or not _is_id(data.get("id")):
             self.send_error(None, INVALID_REQUEST, "A message is one JSON object (batches are not taken).")
             return
-        method = data.get("method")
+        try:
+            self._route(data)
+        except Exception as error:
+            log.error("a message could not be handled", exc_info=error)
+            if data.get("id") is not None and "method" in data:
+                described = error_object(error)
+                self.send_error(data["id"], described["code"], described["message"], described["data"])
+
+    def _route(self, data: dict[str, Any]) -> None:
+        msg_id, method = data.get("id"), data.get("method")
         if isinstance(method, str):
-            if data.get("id") is not None:
-                self._request(data["id"], method, data)
+            if msg_id is not None:
+                self._request(msg_id, method, data)
             else:
                 self._notification(method, data)
-        elif "id" in data and ("result" in data or "error" in data):
+        elif msg_id is not None and "method" not in data:
             self._response(data)
         else:
-            self.send_error(data.get("id"), INVALID_REQUEST, "A message needs a method, or a result.")
+            self.send_error(msg_id, INVALID_REQUEST, "A message needs a method, or the id of a request.")
 
     async def call(self, method: str, params: object, *, timeout: float) -> Any:  # noqa: ASYNC109
         """Ask the client and wait so many seconds for its answer, as plain JSON.
@@ -91,7 +100,7 @@ class SteersmanProtocol(LanguageServerProtocol):
         call_id = CALL_PREFIX + uuid.uuid4().hex
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._calls[call_id] = answer
-        self._out.send(encode({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}))
+        self.out.send(encode({"jsonrpc": "2.0", "id": call_id, "method": method, "params": params}))
         try:
             async with asyncio.timeout(timeout):
                 return await answer
@@ -108,15 +117,15 @@ class SteersmanProtocol(LanguageServerProtocol):
 
     def send_body(self, body: bytes) -> None:
         """Send a message that is encoded already."""
-        self._out.send(body)
+        self.out.send(body)
 
     def notify_raw(self, method: str, params: object) -> None:
         """Send a notification; `params` is anything that msgspec encodes."""
-        self._out.send(encode({"jsonrpc": "2.0", "method": method, "params": params}))
+        self.out.send(encode({"jsonrpc": "2.0", "method": method, "params": params}))
 
     def send_error(self, msg_id: Any, code: int, message: str, data: Any = None) -> None:
         error = {"code": code, "message": message} | ({"data": data} if data is not None else {})
-        self._out.send(encode({"jsonrpc": "2.0", "id": msg_id, "error": error}))
+        self.out.send(encode({"jsonrpc": "2.0", "id": msg_id, "error": error}))
 
     def _request(self, msg_id: int | str, method: str, data: dict[str, Any]) -> None:
         if self._shutdown:
@@ -125,12 +134,21 @@ class SteersmanProtocol(LanguageServerProtocol):
             self.send_error(msg_id, NOT_INITIALIZED, "The server is not initialized yet.")
         elif self.dispatcher is not None and method == types.INITIALIZE:
             self.send_error(msg_id, INVALID_REQUEST, "The server is initialized already.")
+        elif method == types.SHUTDOWN:
+            self._shut_down(msg_id)
         elif self.dispatcher is not None and method.startswith(NAMESPACE):
             self.dispatcher.request(msg_id, method, data.get("params"))
         elif self.dispatcher is not None and (command := _our_command(method, data)) is not None:
             self.dispatcher.command(msg_id, command, data["params"].get("arguments"))
         else:
             self._standard(data)
+
+    def _shut_down(self, msg_id: int | str) -> None:
+        """Stop first and answer then: what a client is told before the answer is final."""
+        self._shutdown = True
+        self._server.stop().add_done_callback(
+            lambda _: self.out.send(encode({"jsonrpc": "2.0", "id": msg_id, "result": None}))
+        )
 
     def _notification(self, method: str, data: dict[str, Any]) -> None:
         if method == types.EXIT:
@@ -155,6 +173,7 @@ class SteersmanProtocol(LanguageServerProtocol):
                 future.cancel()
 
     def _response(self, data: dict[str, Any]) -> None:
+        """Take an answer of the client's; a result that it leaves out is null."""
         answer = self._calls.get(data["id"]) if isinstance(data["id"], str) else None
         if answer is None or answer.done():
             return
@@ -166,6 +185,7 @@ class SteersmanProtocol(LanguageServerProtocol):
             code = members.get("code")
             text = str(members.get("message", "an error without a message"))
             answer.set_exception(ClientError(code if isinstance(code, int) else 0, text))
+            answer.exception()  # whoever waits may be cancelled in this very tick
 
     def _standard(self, data: dict[str, Any]) -> None:
         """A message of LSP itself: structured and handled by pygls, its params checked."""
@@ -183,21 +203,35 @@ class SteersmanProtocol(LanguageServerProtocol):
             return
         self.handle_message(message)
 
+    def _send_handler_result(self, future: Future[Any], *, msg_id: int | str) -> None:
+        """The answer of a feature. pygls would send the traceback of one that failed."""
+        self._request_futures.pop(msg_id, None)
+        if future.cancelled():
+            self.send_error(msg_id, REQUEST_CANCELLED, "The request was cancelled.")
+            return
+        error = future.exception()
+        if error is None:
+            self._send_response(msg_id, future.result())
+        elif isinstance(error, JsonRpcException):
+            self.send_error(msg_id, error.code, error.message, error.data)
+        else:
+            described = error_object(error)
+            if described["code"] == INTERNAL_ERROR:
+                log.error("a request failed", exc_info=error)
+            self.send_error(msg_id, described["code"], described["message"], described["data"])
+
     def _send_data(self, data: Any) -> None:
         """pygls' own answers and notifications, through the same writer."""
         if data:
             body = json.dumps(data, default=self._serialize_message)
-            self._out.send(body.encode("utf-8"))
+            self.out.send(body.encode("utf-8"))
 
     @lsp_method(types.INITIALIZE)
     def lsp_initialize(self, params: types.InitializeParams) -> Generator[Any, Any, types.InitializeResult]:
         """pygls' own answer, with what it does not know of: our commands and the extension."""
         result = yield from super().lsp_initialize(params)
         encoding = result.capabilities.position_encoding or types.PositionEncodingKind.Utf16
-        try:
-            self._server.begin(params, encoding)
-        except SteersmanError as error:
-            raise JsonRpcException(message=str(error), code=REQUEST_FAILED) from error
+        self._server.begin(params, encoding)
         result.capabilities.experimental = {"steersman": EXPERIMENTAL}
         result.capabilities.execute_command_provider = types.ExecuteCommandOptions(commands=list(COMMANDS))
         return result
@@ -231,6 +265,28 @@ class SteersmanProtocol(LanguageServerProtocol):
         self, params: types.DidChangeWorkspaceFoldersParams
     ) -> None:
         self._server.folders.did_change(params)
+
+
+def _decode(body: bytes) -> Any:
+    """The JSON of a body. Raises ValueError, RecursionError.
+
+    Halves of surrogate pairs are no text that could be stored, so they are replaced – but not in what is
+    told of documents: an editor on UTF-16 text may change one half after the other.
+    """
+    try:
+        return msgspec.json.decode(body)
+    except (msgspec.MsgspecError, UnicodeDecodeError):
+        data = _tolerant.decode(body.decode("utf-8", "surrogatepass"))
+    method = data.get("method") if isinstance(data, dict) else None
+    return data if isinstance(method, str) and method.startswith("textDocument/") else clean_value(data)
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not JSON")
+
+
+_tolerant: Final = json.JSONDecoder(parse_constant=_no_constant)
+"""The standard library's decoder takes halves of surrogate pairs."""
 
 
 def _is_id(value: Any) -> bool:

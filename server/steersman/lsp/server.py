@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import logging
 from asyncio import Task
@@ -57,6 +58,7 @@ class SteersmanServer(LanguageServer):
         self._progress: ProgressFeed | None = None
         self._problems: list[str] = []
         self._watch: Task[None] | None = None
+        self._stopping: Task[None] | None = None
 
     def begin(self, params: types.InitializeParams, encoding: Any) -> None:
         """Build everything for the client that sent `initialize`."""
@@ -72,7 +74,7 @@ class SteersmanServer(LanguageServer):
         offers = offers_of(self.protocol, abilities, editor, feeds, settings)
         api = self._build(settings, offers.ports)
         if "events" in abilities.extension:
-            feeds.add(LspFeed(self.protocol.notify_raw))
+            feeds.add(LspFeed(self.protocol.out))
         if abilities.work_done_progress:
             self._progress = ProgressFeed(self.protocol, api.cancel, request_timeout_seconds=seconds)
             feeds.add(self._progress)
@@ -80,15 +82,25 @@ class SteersmanServer(LanguageServer):
         self.protocol.dispatcher = Dispatcher(
             api, self.protocol.send_body, self._first_folder, offers.listeners
         )
-        if params.process_id is not None:
+        if params.process_id is not None and params.process_id > 0:
             self._watch = start_watch(params.process_id, self._ending)
 
-    async def stop(self) -> None:
-        """The ordered stop; safe to call before `initialize` too."""
+    def stop(self) -> Task[None]:
+        """Begin the ordered stop if it has not begun; safe before `initialize` too. The task never fails."""
+        if self._stopping is None:
+            self._stopping = asyncio.create_task(self._stop(), name="stop")
+        return self._stopping
+
+    async def _stop(self) -> None:
         if self._watch is not None:
             self._watch.cancel()
         if self._api is not None:
-            await self._api.stop()
+            try:
+                await self._api.stop()
+            except Exception:
+                log.exception("the sessions did not stop in order")
+        if self.protocol.dispatcher is not None:
+            self.protocol.dispatcher.close()
 
     def report_server_error(self, error: Exception, source: Any) -> None:
         """pygls would show a message box; an error of ours belongs into the log."""

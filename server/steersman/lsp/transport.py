@@ -13,24 +13,35 @@ import os
 import signal
 import sys
 import threading
-from typing import BinaryIO, Final
+from typing import BinaryIO, Final, Protocol
 
-from steersman.lsp import stdio
 from steersman.lsp.decoding import PARSE_ERROR
-from steersman.lsp.framing import BadFrame, FrameReader
+from steersman.lsp.framing import BadFrame, FrameDecoder
 from steersman.lsp.protocol import SteersmanProtocol
 from steersman.lsp.server import Build, SteersmanServer
-from steersman.lsp.writer import STALL_BYTES, STALL_SECONDS, FrameWriter
+from steersman.lsp.stdio import StdinSource, StdoutSink
+from steersman.lsp.writer import STALL_BYTES, STALL_SECONDS, FrameWriter, Sink
 
 log = logging.getLogger(__name__)
+STOP_SECONDS: Final = 1.6
+"""How long the sessions have to stop."""
 HARD_END_SECONDS: Final = 1.95
 """After an ordered stop has begun, the process is gone after so long, whatever hangs."""
+_READ: Final = 64 * 1024
+
+
+class Source(Protocol):
+    """Where bytes come from; an `asyncio.StreamReader` is one."""
+
+    async def read(self, limit: int, /) -> bytes:
+        """Up to `limit` bytes, none at the end. Raises OSError."""
+        ...
 
 
 async def serve(
     build: Build,
-    stream: asyncio.StreamReader,
-    sink: asyncio.StreamWriter,
+    source: Source,
+    sink: Sink,
     *,
     stall_bytes: int = STALL_BYTES,
     stall_seconds: float = STALL_SECONDS,
@@ -44,7 +55,7 @@ async def serve(
     server = SteersmanServer(build, ended.set)
     writer = FrameWriter(sink, ended.set, stall_bytes=stall_bytes, stall_seconds=stall_seconds)
     server.protocol.attach(writer)
-    reading = asyncio.create_task(_read(FrameReader(stream), server.protocol), name="lsp-reader")
+    reading = asyncio.create_task(_read(source, server.protocol), name="lsp-reader")
     ending = asyncio.create_task(ended.wait())
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -54,34 +65,34 @@ async def serve(
     code = reading.result() if reading.done() and not reading.cancelled() else 1
     if hard_end:
         _arm_hard_end(code)
+    # Still reading: the client may answer what the sessions need for their last words.
+    await asyncio.wait({server.stop()}, timeout=STOP_SECONDS)
     for task in (reading, ending):
         task.cancel()
-    with contextlib.suppress(Exception):
-        await server.stop()
     await writer.aclose()
     return code
 
 
-async def _read(frames: FrameReader, protocol: SteersmanProtocol) -> int:
+async def _read(source: Source, protocol: SteersmanProtocol) -> int:
     """Take messages until the input ends or `exit` comes; the exit code."""
-    while True:
-        try:
-            body = await frames.next()
-        except BadFrame as problem:
-            protocol.send_error(None, PARSE_ERROR, f"A malformed frame: {problem}.")
-            continue
-        except ConnectionError:
-            body = None
-        if body is None:
-            return 0 if protocol.is_shut_down else 1
-        try:
-            protocol.receive(body)
-        except SystemExit as end:
-            return int(end.code or 0)
-        except Exception:
-            log.exception("a message could not be handled")
-        # A burst of messages must not keep everything else from running.
-        await asyncio.sleep(0)
+    decoder = FrameDecoder()
+    with contextlib.suppress(OSError):
+        while data := await source.read(_READ):
+            for found in decoder.feed(data):
+                try:
+                    _take(found, protocol)
+                except SystemExit as end:
+                    return int(end.code or 0)
+                # A burst of messages must not keep everything else from running.
+                await asyncio.sleep(0)
+    return 0 if protocol.is_shut_down else 1
+
+
+def _take(found: bytes | BadFrame, protocol: SteersmanProtocol) -> None:
+    if isinstance(found, BadFrame):
+        protocol.send_error(None, PARSE_ERROR, f"A malformed frame: {found.reason}.")
+    else:
+        protocol.receive(found)
 
 
 def _arm_hard_end(code: int) -> None:
@@ -97,7 +108,6 @@ def serve_stdio(build: Build, source: BinaryIO, sink: BinaryIO) -> int:
     )
 
     async def main() -> int:
-        reader, writer = await stdio.streams(source, sink)
-        return await serve(build, reader, writer, hard_end=True)
+        return await serve(build, StdinSource(source), StdoutSink(sink), hard_end=True)
 
     return asyncio.run(main())

@@ -13,7 +13,7 @@ POLL_SECONDS: Final = 0.5
 
 async def parent_died(pid: int) -> None:
     """Return when the process has ended. At once if there is none."""
-    with suppress(OSError, AttributeError, NotImplementedError):
+    with suppress(OSError, OverflowError, AttributeError, NotImplementedError):
         await _by_pidfd(pid)
         return
     while _alive(pid):  # noqa: ASYNC110 - nothing tells of the end of a stranger's process
@@ -39,7 +39,7 @@ async def _by_pidfd(pid: int) -> None:
 def _alive(pid: int) -> bool:
     try:
         os.kill(pid, 0)
-    except ProcessLookupError:
+    except (ProcessLookupError, OverflowError):
         return False
     except PermissionError:
         return True
