@@ -15,6 +15,7 @@ from steersman.goals.checks import HarnessChecks
 from steersman.loop.services import Services
 from steersman.lsp.transport import serve_stdio as serve_streams
 from steersman.models.provider import Provider
+from steersman.policies.budget import budget
 from steersman.policies.steps import steps
 from steersman.ports.clock import SystemClock
 from steersman.processes.cleaned import CleanedCommands, CleanedTests
@@ -52,7 +53,7 @@ def build(settings: Settings, client: ClientPorts) -> SessionApi:
         else ServerTestRunner(processes, settings.tests.command),
         checks=HarnessChecks(),
         toolbox=partial(toolbox, more=INTELLIGENCE if client.queries else ()),
-        policies=[steps],
+        policies=[budget, steps],
         jitter=random.random,
         queries=client.queries,
         trusted=settings.trusted,

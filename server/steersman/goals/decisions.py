@@ -27,6 +27,7 @@ from steersman.domain.ids import new_id
 from steersman.domain.state import SessionState
 from steersman.domain.value import clean_text
 from steersman.errors import GoalExists, GoalInvalid, GoalNotFound, GoalStale, GoalTransition
+from steersman.policies.budget import used_up
 
 
 class Wishes(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,24 +141,6 @@ def clear(state: SessionState, ref: GoalRef | None, by: By) -> ev.GoalChanged:
     goal = _permitted(state, ref, "clear")
     tombstone = replace(goal.ref, revision=goal.revision + 1)
     return ev.GoalChanged(operation="clear", by=by, ref=tombstone, goal=None)
-
-
-def used_up(state: SessionState, goal: Goal) -> list[str]:
-    """The budgets of the goal that have no room left, by the names of the contract."""
-    usage = state.goals.usage
-    step = state.step
-    if step is not None:
-        usage = usage + step.usage
-    cost = 0.0 if usage.cost is msgspec.UNSET else usage.cost
-    spent = {
-        "tokens": usage.input_tokens + usage.output_tokens,
-        "cost": cost,
-        "seconds": usage.seconds,
-        "requests": usage.requests,
-        "steps": state.goals.steps,
-    }
-    limits = {name: getattr(goal.budgets, name) for name in spent}
-    return [name for name, used in spent.items() if limits[name] is not None and used >= limits[name]]
 
 
 def objective(text: str | None) -> str:

@@ -10,17 +10,15 @@ import asyncio
 import logging
 from collections.abc import Callable
 
-import msgspec
-
 from steersman.context.goal_text import round_text
 from steersman.domain import events as ev
 from steersman.domain.goal import BlockCode, BlockedReason, Goal
 from steersman.domain.state import EndedTurn, SessionState
 from steersman.errors import RequestRefused
-from steersman.goals import decisions
 from steersman.goals.service import Goals
 from steersman.loop.agent import Agent
 from steersman.loop.services import Services
+from steersman.policies.budget import left, used_up
 
 log = logging.getLogger(__name__)
 
@@ -85,7 +83,7 @@ class Driver:
             text = f"All {goal.max_rounds} rounds were used. Raise maxRounds and resume, or complete it."
             await self._block(goal, "round-limit", text)
             return
-        spent = decisions.used_up(self._goals.state, goal)
+        spent = used_up(self._goals.state, goal)
         if spent:
             await self._block(goal, "budget", f"Used up: {', '.join(spent)}. Raise it and resume.")
             return
@@ -118,7 +116,7 @@ class Driver:
             [r for r in found.results if r.status != "pass"] if found and found.verdict == "fail" else []
         )
         return round_text(
-            goal, goal.rounds_started + 1, _left(state, goal), failures, replaced=state.goals.edited
+            goal, goal.rounds_started + 1, left(state, goal), failures, replaced=state.goals.edited
         )
 
     def _after(self, last: EndedTurn) -> None:
@@ -138,7 +136,9 @@ class Driver:
                 self._failed(goal, "The model's output limit cut its answer.")
             case ev.Exit(policy=policy):
                 if last.round is not None and policy != "goal-paused":
-                    self._submit_block(goal, "budget", f"The policy {policy!r} ended its round.")
+                    spent = ", ".join(used_up(goals.state, goal))
+                    what = f"Used up: {spent}." if spent else f"The policy {policy!r} ended its round."
+                    self._submit_block(goal, "budget", f"{what} Raise the limit and resume.")
             case _:
                 limit = self._services.settings.goal.no_progress_rounds
                 if last.round is not None and goals.state.goals.idle_rounds >= limit:
@@ -159,18 +159,3 @@ class Driver:
 
     async def _block(self, goal: Goal, code: BlockCode, message: str) -> None:
         await self._goals.block(goal.ref, BlockedReason(code=code, message=message))
-
-
-def _left(state: SessionState, goal: Goal) -> dict[str, float]:
-    """What is left of each budget that is set."""
-    usage = state.goals.usage
-    cost = 0.0 if usage.cost is msgspec.UNSET else usage.cost
-    used = {
-        "tokens": usage.input_tokens + usage.output_tokens,
-        "cost": cost,
-        "seconds": usage.seconds,
-        "requests": usage.requests,
-        "steps": state.goals.steps,
-    }
-    limits = {name: getattr(goal.budgets, name) for name in used}
-    return {name: limit - used[name] for name, limit in limits.items() if limit is not None}

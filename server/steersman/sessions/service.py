@@ -231,8 +231,16 @@ class SessionService:
 
     def _with(self, session_id: str, act: Callable[[OpenSession, Future[R]], None]) -> Future[R]:
         """Let `act` answer for an open session: in this very call if it is open, else in order behind it."""
+        return self._behind(self._registry.opened(session_id), act)
+
+    def _opening(self, opening: Future[OpenSession]) -> Future[SessionInfo]:
+        """The answer to new and open. What happened while opening is told behind it."""
+        return self._behind(opening, lambda session, future: future.set_result(session.info()))
+
+    def _behind(
+        self, opening: Future[OpenSession], act: Callable[[OpenSession, Future[R]], None]
+    ) -> Future[R]:
         future: Future[R] = asyncio.get_running_loop().create_future()
-        opening = self._registry.opened(session_id)
 
         def go(opened: Future[OpenSession]) -> None:
             if future.done():
@@ -253,24 +261,6 @@ class SessionService:
             session.configure(change, Into(future, lambda _: session.info()))
 
         return self._with(session_id, act)
-
-    def _opening(self, opening: Future[OpenSession]) -> Future[SessionInfo]:
-        """The answer to new and open. What happened while opening is told behind it."""
-        future: Future[SessionInfo] = asyncio.get_running_loop().create_future()
-
-        def go(opened: Future[OpenSession]) -> None:
-            if future.done():
-                return
-            try:
-                future.set_result(opened.result().info())
-            except (Exception, asyncio.CancelledError) as error:
-                future.set_exception(error)
-
-        if opening.done():
-            go(opening)
-        else:
-            opening.add_done_callback(go)
-        return future
 
     def _require_model(self, session: OpenSession) -> None:
         info = self._services.models.info(session.state.model)

@@ -295,6 +295,23 @@ async def test_a_budget_that_is_used_up_blocks_and_says_which() -> None:
     assert len(w.model.requests) == 4
 
 
+async def test_a_budget_stops_a_round_before_its_next_request() -> None:
+    replies = [calls(("work", {"name": str(n)})) for n in range(20)]
+    w = await wheel(replies, (StandInTool("work"),))  # type: ignore[arg-type]
+    await w.create(budgets=Budgets(requests=3))
+    await w.at_rest()
+    assert len(w.model.requests) == 3
+    assert [e.reason for e in await w.loop.data(ev.TurnEnd)] == [ev.Exit(policy="budget")]
+    (verdict,) = await w.loop.data(ev.ExitVerdict)
+    assert "requests" in verdict.message
+    assert w.goal.phase == "blocked"
+    await w.goals.edit(None, Wishes(budgets=Budgets(requests=5)), "human")
+    await w.goals.resume(None, "human")
+    await w.at_rest()
+    assert len(w.model.requests) == 5
+    await w.check()
+
+
 async def test_stop_between_two_rounds_pauses_the_goal() -> None:
     from steersman.loop.journal import Into
     from steersman.ports.clock import SystemClock

@@ -17,6 +17,7 @@ from steersman.loop.agent import Agent
 from steersman.loop.inbox import Receipt, Words
 from steersman.loop.journal import Journal
 from steersman.loop.services import Services, Verification
+from steersman.policies.budget import budget
 from steersman.policies.steps import steps
 from steersman.ports.approval import ScriptedApproval
 from steersman.ports.clock import ManualClock, SystemClock
@@ -218,7 +219,7 @@ async def start(
         tests=ScriptedTests([]),
         checks=checks or NoChecks(),
         toolbox=lambda mode: box,
-        policies=[steps],
+        policies=[budget, steps],
         jitter=lambda: 0.0,
     )
     store = MemoryStore()
