@@ -1,7 +1,7 @@
 """A real model answers a question about a file by really reading it, over the whole stack.
 
-Needs a model behind a compatible endpoint, for instance llama.cpp's server with a small instruct model:
-`STEERSMAN_REAL_MODEL_URL=http://127.0.0.1:8080/v1 STEERSMAN_REAL_MODEL=name python3 .ci/dev.py test -k real_model`
+Needs a model behind a compatible endpoint, for instance llama.cpp's server with a small instruct model. Name
+it by `STEERSMAN_REAL_MODEL_URL=http://127.0.0.1:8080/v1` and `STEERSMAN_REAL_MODEL=name`.
 """
 
 from __future__ import annotations
