@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from asyncio import Future
+from collections.abc import Callable
 
 from steersman.domain.views import GoalView
 from steersman.errors import RequestRefused
@@ -52,10 +53,15 @@ async def complete(goals: Goals, params: rq.CompleteGoal) -> GoalView:
     return view
 
 
-async def command(goals: Goals, text: str) -> rq.GoalAnswer:
-    """Carry out a `/goal …` text, on whatever the goal is when it arrives. Refusals are answers."""
+async def command(goals: Goals, text: str, require_model: Callable[[], None]) -> rq.GoalAnswer:
+    """Carry out a `/goal …` text, on whatever the goal is when it arrives. Refusals are answers.
+
+    What arms a goal needs a model: `require_model` raises where none is configured.
+    """
     try:
         wanted = parse(text)
+        if wanted.verb in ("create", "resume"):
+            require_model()
         await _carry_out(goals, wanted)
     except (CommandError, RequestRefused) as refused:
         shown = f"{refused}\n\n{goal_markdown(goals.state, goals.activation)}"

@@ -191,8 +191,8 @@ class SessionService:
     def command_goal(self, params: rq.CommandGoal) -> Future[rq.GoalAnswer]:
         async def work() -> rq.GoalAnswer:
             session = await asyncio.shield(self._registry.opened(params.session_id))
-            self._require_model(session)
-            return await goal_verbs.command(session.goals, clean_text(params.text))
+            text = clean_text(params.text)
+            return await goal_verbs.command(session.goals, text, lambda: self._require_model(session))
 
         return self._task(work())
 

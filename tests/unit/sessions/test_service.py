@@ -358,3 +358,18 @@ async def test_a_session_works_in_its_own_folder_first(tmp_path: Path) -> None:
     assert session is not None
     assert [folder.name for folder in session.services.editor.folders()] == ["b", "a", "c"]
     await desk.service.stop()
+
+
+async def test_a_goal_command_needs_a_model_only_where_it_arms(desk: Desk) -> None:
+    desk.model.configured = False
+    info = await desk.service.new(rq.NewSession())
+
+    async def say(text: str) -> rq.GoalAnswer:
+        return await desk.service.command_goal(rq.CommandGoal(session_id=info.session_id, text=text))
+
+    assert (await say("/goal")).ok
+    refused = await say("/goal make it work")
+    assert not refused.ok
+    assert refused.goal is None
+    with pytest.raises(NotConfigured):
+        await desk.service.create_goal(rq.CreateGoal(session_id=info.session_id, objective="x"))
