@@ -245,3 +245,130 @@ async def test_a_command_that_does_not_fit_is_refused(params: Any) -> None:
         error = await desk.wire.error("workspace/executeCommand", params)
         assert error["code"] == -32602
         assert desk.sessions.called == []
+
+
+def run(wire: Any, command: str, **argument: Any) -> int:
+    return int(wire.ask("workspace/executeCommand", {"command": command, "arguments": [argument]}))
+
+
+async def until_called(desk: Served, count: int) -> None:
+    async with asyncio.timeout(5):
+        while len(desk.sessions.called) < count:
+            await asyncio.sleep(0)
+
+
+async def test_commands_in_a_row_without_a_session_mean_one_session_and_keep_their_order() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = [run(desk.wire, "steersman.prompt", text=str(n)) for n in range(3)]
+        await still_answers(desk)
+        await resolve(desk, "s-1", 0)
+        await until_called(desk, 3)
+        await resolve(desk, "s-1", 2)
+        await until_called(desk, 5)
+        searches = [verb for verb, _ in desk.sessions.called if verb == "latest"]
+        prompts = [params for verb, params in desk.sessions.called if verb == "prompt"]
+        assert [prompt.text for prompt in prompts] == ["0", "1", "2"]
+        assert {prompt.session_id for prompt in prompts} == {"s-1"}
+        assert len(searches) == 2, "a search ran while another was running"
+        for future in desk.sessions.futures:
+            if not future.done():
+                future.set_result(rq.Accepted(message_id="m", outcome="queued"))
+        for each in asked:
+            assert "result" in await desk.wire.answer(each)
+
+
+async def test_a_command_behind_a_new_session_means_that_session() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        run(desk.wire, "steersman.newSession")
+        run(desk.wire, "steersman.prompt", text="x")
+        await still_answers(desk)
+        assert [verb for verb, _ in desk.sessions.called] == ["new"], "it looked before the session was made"
+        await resolve(desk, rq.Nothing(), 0)
+        await until_called(desk, 2)
+        assert desk.sessions.called[1][0] == "latest"
+
+
+async def test_a_session_that_could_not_be_made_holds_no_command_up() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        run(desk.wire, "steersman.newSession")
+        asked = run(desk.wire, "steersman.prompt", text="x")
+        await until_called(desk, 1)
+        desk.sessions.futures[0].set_exception(SessionLocked("no"))
+        await until_called(desk, 2)
+        desk.sessions.futures[1].set_exception(SessionLocked("no latest"))
+        assert (await desk.wire.answer(asked))["error"]["data"]["kind"] == "sessionLocked"
+
+
+async def test_a_command_that_is_cancelled_while_its_session_is_looked_for_is_carried_out() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = run(desk.wire, "steersman.prompt", text="x")
+        desk.wire.tell("$/cancelRequest", {"id": asked})
+        assert (await desk.wire.answer(asked))["error"]["code"] == -32800
+        await resolve(desk, "s-1", 0)
+        await until_called(desk, 2)
+        assert desk.sessions.called[1] == ("prompt", rq.Prompt(session_id="s-1", text="x"))
+
+
+async def test_an_id_that_is_in_use_is_refused_and_the_first_request_is_answered() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        for text in ("first", "second"):
+            params = {"sessionId": "s", "text": text}
+            desk.wire.send({"jsonrpc": "2.0", "id": "x", "method": "steersman/turn/prompt", "params": params})
+        assert (await desk.wire.receive())["error"]["code"] == -32600
+        assert [params.text for _, params in desk.sessions.called] == ["first"]
+        await resolve(desk, rq.Accepted(message_id="m", outcome="started"))
+        assert (await desk.wire.receive())["result"]["messageId"] == "m"
+
+
+async def test_an_id_may_be_used_again_after_a_cancel_and_gets_its_own_answer() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        request = {"jsonrpc": "2.0", "id": 7, "method": "steersman/turn/prompt"}
+        desk.wire.send(request | {"params": {"sessionId": "s", "text": "first"}})
+        desk.wire.tell("$/cancelRequest", {"id": 7})
+        assert (await desk.wire.receive())["error"]["code"] == -32800
+        desk.wire.send(request | {"params": {"sessionId": "s", "text": "second"}})
+        await until_called(desk, 2)
+        await resolve(desk, rq.Accepted(message_id="of the first", outcome="started"), 0)
+        await resolve(desk, rq.Accepted(message_id="of the second", outcome="started"), 1)
+        assert (await desk.wire.receive())["result"]["messageId"] == "of the second"
+
+
+async def test_every_member_that_does_not_fit_is_named() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        error = await desk.wire.error("steersman/turn/steer", {"text": 5, "expectedTurn": "1"})
+        paths = [problem.partition(":")[0] for problem in error["data"]["errors"]]
+        assert paths == ["$.sessionId", "$.text", "$.expectedTurn"]
+        assert all(path in error["message"] for path in paths)
+
+
+async def test_an_answer_that_has_no_json_form_is_an_error() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = desk.wire.ask("steersman/status", {})
+        await resolve(desk, object())
+        assert (await desk.wire.answer(asked))["error"]["code"] == -32603
+
+
+async def test_what_is_still_open_is_answered_when_the_server_shuts_down() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = desk.wire.ask("steersman/turn/prompt", {"sessionId": "s", "text": "x"})
+        gone = desk.wire.ask("steersman/turn/prompt", {"sessionId": "s", "text": "y"})
+        await until_called(desk, 2)
+        desk.sessions.futures[1].cancel()
+        assert (await desk.wire.answer(gone))["error"]["code"] == -32802
+        ending = desk.wire.ask("shutdown")
+        first, second = await desk.wire.receive(), await desk.wire.receive()
+        assert (first["id"], first["error"]["code"]) == (asked, -32802)
+        assert (second["id"], second["result"]) == (ending, None)
+
+
+async def still_answers(desk: Served) -> None:
+    assert (await desk.wire.error("steersman/nothing"))["code"] == -32601

@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from steersman.domain.events import StoredEvent
+from steersman.errors import StorageFailed
 from steersman.lsp.framing import frame
 from steersman.lsp.protocol import ClientError
 from steersman.sessions import requests as rq
@@ -70,6 +72,58 @@ async def test_nothing_that_a_client_sends_ends_the_server(junk: bytes) -> None:
         await desk.wire.initialize()
         desk.wire.send_bytes(junk)
         await still_serves(desk)
+
+
+async def test_a_length_that_nobody_sends_does_not_keep_the_server_waiting() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        desk.wire.send_bytes(b"Content-Length: 999999999999\r\n\r\n" + PING)
+        bad, answer = await desk.wire.receive(), await desk.wire.receive()
+        assert (bad["id"], bad["error"]["code"]) == (None, -32700)
+        assert answer["id"] == "ping"
+
+
+@pytest.mark.parametrize("number", [b"NaN", b"Infinity", b"1e999"])
+async def test_a_number_that_json_does_not_have_is_refused(number: bytes) -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        body = b'{"jsonrpc":"2.0","id":1,"method":"steersman/status","params":{"x":%b}}' % number
+        desk.wire.send_bytes(frame(body))
+        assert (await desk.wire.receive())["error"]["code"] == -32700
+        await still_serves(desk)
+
+
+@pytest.mark.parametrize("depth", [100, 800, 990, 5000])
+@pytest.mark.parametrize("method", ["steersman/status", "textDocument/hover", "workspace/executeCommand"])
+async def test_params_of_any_depth_are_answered(depth: int, method: str) -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        deep = b"[" * depth + b'"\\ud800"' + b"]" * depth
+        desk.wire.send_bytes(
+            frame(b'{"jsonrpc":"2.0","id":1,"method":"%b","params":%b}' % (method.encode(), deep))
+        )
+        assert (await desk.wire.receive())["error"]["code"] in (-32700, -32602, -32601, -32603)
+        await still_serves(desk)
+
+
+async def test_halves_of_a_pair_that_are_typed_one_after_the_other_become_one_character(
+    tmp_path: Path,
+) -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        path = tmp_path / "a.txt"
+        item = {"uri": path.as_uri(), "languageId": "x", "version": 1, "text": ""}
+        desk.wire.tell("textDocument/didOpen", {"textDocument": item})
+        for column, half in enumerate(("\ud83d", "\ude00")):
+            place = {"line": 0, "character": column}
+            change = {"range": {"start": place, "end": place}, "text": half}
+            known = {"uri": path.as_uri(), "version": 2 + column}
+            desk.wire.tell("textDocument/didChange", {"textDocument": known, "contentChanges": [change]})
+        await still_serves(desk)
+        assert desk.ports is not None
+        document = await desk.ports.editor.read(path)
+        assert document is not None
+        assert document.text == "😀"
 
 
 async def test_a_header_in_another_case_and_with_other_headers_is_a_header() -> None:
@@ -167,6 +221,27 @@ async def test_bad_initialize_params_are_answered_and_can_be_corrected() -> None
         await desk.wire.initialize()
 
 
+@pytest.mark.parametrize(
+    ("failure", "code", "kind"),
+    [
+        (StorageFailed("The state folder is full."), -32803, "storage"),
+        (ZeroDivisionError("secret path /home/me"), -32603, "internal"),
+    ],
+)
+async def test_a_server_that_cannot_be_built_says_why_without_a_traceback_and_may_be_tried_again(
+    failure: Exception, code: int, kind: str
+) -> None:
+    async with served() as desk:
+        desk.build_fails = failure
+        error = await desk.wire.error("initialize", {"capabilities": {}})
+        assert (error["code"], error["data"]["kind"]) == (code, kind)
+        assert "secret" not in str(error)
+        assert "Traceback" not in str(error)
+        desk.build_fails = None
+        await desk.wire.initialize()
+        await still_serves(desk)
+
+
 async def test_what_the_server_offers_is_told_in_initialize() -> None:
     async with served() as desk:
         capabilities = {"general": {"positionEncodings": ["utf-8", "utf-16"]}}
@@ -204,6 +279,19 @@ async def test_settings_that_do_not_fit_are_told_once_and_the_rest_holds() -> No
         assert desk.settings is not None
         assert (desk.settings.loop.max_parallel_tools, desk.settings.loop.max_steps_per_turn) == (3, 200)
         await still_serves(desk)
+
+
+async def test_shutdown_is_answered_when_the_sessions_have_stopped() -> None:
+    async with served() as desk:
+        await desk.wire.initialize(EXPERIMENTAL)
+        assert desk.ports is not None
+        desk.sessions.last_words = lambda: desk.ports.feed.appended(  # type: ignore[union-attr]
+            "s", [StoredEvent(seq=9, time=1, type="turn/end", data=b"{}")]
+        )
+        ending = desk.wire.ask("shutdown")
+        told, answer = await desk.wire.receive(), await desk.wire.receive()
+        assert told["params"]["events"][0]["seq"] == 9
+        assert answer["id"] == ending
 
 
 async def test_shutdown_then_exit_ends_with_0_and_refuses_what_comes_between() -> None:
@@ -301,6 +389,14 @@ async def test_a_request_to_the_client_gets_its_plain_answer() -> None:
         task, request = await asked_client(desk)
         desk.wire.send({"jsonrpc": "2.0", "id": request["id"], "result": {"fine": [1]}})
         assert await task == {"fine": [1]}
+
+
+async def test_an_answer_without_a_result_is_null() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        task, request = await asked_client(desk)
+        desk.wire.send({"jsonrpc": "2.0", "id": request["id"]})
+        assert await task is None
 
 
 async def test_an_error_of_the_client_is_an_exception_with_its_code() -> None:

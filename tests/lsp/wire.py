@@ -6,7 +6,7 @@ import asyncio
 import json
 import socket
 from asyncio import Future
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
@@ -56,6 +56,7 @@ class HeldSessions:
         self.stopped = 0
         self.warmed = 0
         self.stop_takes = 0.0
+        self.last_words: Callable[[], None] = lambda: None
 
     def __getattr__(self, verb: str) -> Any:
         if verb not in VERBS:
@@ -78,6 +79,7 @@ class HeldSessions:
     async def stop(self) -> None:
         self.stopped += 1
         await asyncio.sleep(self.stop_takes)
+        self.last_words()
 
 
 class Wire:
@@ -137,6 +139,7 @@ class Served:
         self.task = task
         self.settings: Settings | None = None
         self.ports: ClientPorts | None = None
+        self.build_fails: Exception | None = None
 
     async def code(self) -> int:
         async with asyncio.timeout(DEADLINE):
@@ -152,6 +155,8 @@ async def served(**limits: Any) -> AsyncIterator[Served]:
     result: list[Served] = []
 
     def build(settings: Settings, ports: ClientPorts) -> Any:
+        if result[0].build_fails is not None:
+            raise result[0].build_fails
         result[0].settings, result[0].ports = settings, ports
         return sessions
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import math
 import uuid
 from collections.abc import Generator
 from concurrent.futures import Future
@@ -285,7 +286,14 @@ def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
 
 
-_tolerant: Final = json.JSONDecoder(parse_constant=_no_constant)
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits} is out of range")
+    return number
+
+
+_tolerant: Final = json.JSONDecoder(parse_constant=_no_constant, parse_float=_finite)
 """The standard library's decoder takes halves of surrogate pairs."""
 
 

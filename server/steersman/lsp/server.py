@@ -7,7 +7,7 @@ import functools
 import logging
 from asyncio import Task
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from lsprotocol import types
 from pygls.lsp.server import LanguageServer
@@ -32,6 +32,9 @@ from steersman.sessions.client_ports import ClientPorts
 log = logging.getLogger(__name__)
 Build = Callable[[Settings, ClientPorts], SessionApi]
 """Makes the sessions for a client. Raises StorageFailed where the state folder cannot be used."""
+
+STOP_SECONDS: Final = 1.6
+"""How long the sessions have to stop."""
 
 converter = functools.cache(default_converter)
 """One converter for the process: making one costs tens of milliseconds."""
@@ -95,10 +98,14 @@ class SteersmanServer(LanguageServer):
         if self._watch is not None:
             self._watch.cancel()
         if self._api is not None:
-            try:
-                await self._api.stop()
-            except Exception:
-                log.exception("the sessions did not stop in order")
+            stopping = asyncio.create_task(self._api.stop(), name="stop sessions")
+            # Bounded, and not awaited: what will not end, or not even be cancelled, holds nobody.
+            await asyncio.wait({stopping}, timeout=STOP_SECONDS)
+            if not stopping.done():
+                log.error("the sessions did not stop within %g s", STOP_SECONDS)
+                stopping.cancel()
+            elif not stopping.cancelled() and (error := stopping.exception()) is not None:
+                log.error("the sessions did not stop in order", exc_info=error)
         if self.protocol.dispatcher is not None:
             self.protocol.dispatcher.close()
 

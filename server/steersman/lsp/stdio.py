@@ -65,9 +65,10 @@ class StdoutSink:
         """The end of the process closes it: a write that blocks may use it until then."""
 
     def _write_all(self, data: bytes) -> bytes:
+        fd = self._sink.fileno()
         rest = memoryview(data)
         while rest:
-            rest = rest[os.write(self._sink.fileno(), rest) :]
+            rest = rest[os.write(fd, rest) :]
         return b""
 
 

@@ -23,8 +23,6 @@ from steersman.lsp.stdio import StdinSource, StdoutSink
 from steersman.lsp.writer import STALL_BYTES, STALL_SECONDS, FrameWriter, Sink
 
 log = logging.getLogger(__name__)
-STOP_SECONDS: Final = 1.6
-"""How long the sessions have to stop."""
 HARD_END_SECONDS: Final = 1.95
 """After an ordered stop has begun, the process is gone after so long, whatever hangs."""
 _READ: Final = 64 * 1024
@@ -66,7 +64,7 @@ async def serve(
     if hard_end:
         _arm_hard_end(code)
     # Still reading: the client may answer what the sessions need for their last words.
-    await asyncio.wait({server.stop()}, timeout=STOP_SECONDS)
+    await asyncio.wait({server.stop()})
     for task in (reading, ending):
         task.cancel()
     await writer.aclose()
