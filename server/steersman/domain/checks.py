@@ -61,6 +61,17 @@ class UserCheck(Value, frozen=True, tag_field="kind", tag="user"):
 
 Check = CommandCheck | TestsCheck | DiagnosticsCheck | FileCheck | JudgeCheck | UserCheck
 
+
+def kind_of(check: Check) -> str:
+    """The check's kind as the contract names it."""
+    return str(type(check).__struct_config__.tag)
+
+
+def runs_here(check: Check) -> bool:
+    """Whether the harness itself can run the check, without a client or a second model."""
+    return isinstance(check, CommandCheck | FileCheck | TestsCheck)
+
+
 CheckStatus = Literal["pass", "fail", "skipped", "timeout", "noTests"]
 Verdict = Literal["pass", "fail", "none", "needs-review"]
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-import msgspec
-
 from steersman.domain.value import Strict, Value
 
 QueueName = Literal["next-turn", "next-step"]
@@ -103,8 +101,3 @@ class Verified(Strict, frozen=True):
     ok: bool
     check: str
     note: str
-
-
-def message_decoder() -> msgspec.json.Decoder[Source]:
-    """A strict decoder for sources (used by tests that forge them)."""
-    return msgspec.json.Decoder(Source)

@@ -19,6 +19,12 @@ class TestCounts(Value, frozen=True, omit_defaults=False):
     errors: int = 0
     skipped: int = 0
 
+    def __str__(self) -> str:
+        return (
+            f"{self.collected} collected, {self.passed} passed, {self.failed} failed, "
+            f"{self.errors} errors, {self.skipped} skipped"
+        )
+
 
 class TestCase(Value, frozen=True):
     """One test. `duration_ms` is in milliseconds, `line` counts from 1."""

@@ -18,6 +18,7 @@ from steersman.domain.checks import (
     CommandCheck,
     FileCheck,
     TestsCheck,
+    kind_of,
 )
 from steersman.domain.ids import new_id
 from steersman.domain.receipts import TestReceipt
@@ -41,7 +42,7 @@ class HarnessChecks:
         if not checks:
             return Verification(verdict="none", results=[])
         numbered = [(check, check.id or f"check-{n}") for n, check in enumerate(checks, 1)]
-        numbered.sort(key=lambda item: ORDER.index(_kind(item[0])))
+        numbered.sort(key=lambda item: ORDER.index(kind_of(item[0])))
         results: list[CheckResult] = []
         for check, check_id in numbered:
             if results and results[-1].status != "pass":
@@ -53,12 +54,8 @@ class HarnessChecks:
         return Verification(verdict="pass" if passed else "fail", results=results)
 
 
-def _kind(check: Check) -> str:
-    return str(type(check).__struct_config__.tag)
-
-
 def _result(check: Check, check_id: str, status: CheckStatus, evidence: str) -> CheckResult:
-    return CheckResult(check_id=check_id, kind=_kind(check), status=status, evidence=evidence)
+    return CheckResult(check_id=check_id, kind=kind_of(check), status=status, evidence=evidence)
 
 
 async def _run(check: Check, context: ToolContext) -> tuple[CheckStatus, str]:
@@ -72,7 +69,7 @@ async def _run(check: Check, context: ToolContext) -> tuple[CheckStatus, str]:
         case TestsCheck():
             return await _tests(check, context)
         case _:
-            return "skipped", f"A {_kind(check)} check cannot be run here."
+            return "skipped", f"A {kind_of(check)} check cannot be run here."
 
 
 async def _file(check: FileCheck, context: ToolContext) -> tuple[CheckStatus, str]:
@@ -155,10 +152,6 @@ def _receipt_status(receipt: TestReceipt) -> CheckStatus:
 
 def receipt_text(receipt: TestReceipt) -> str:
     """A receipt as evidence: the counts, the failures, the end of the output."""
-    counts = receipt.counts
-    lines = [
-        f"tests {receipt.status}: {counts.collected} collected, {counts.passed} passed, "
-        f"{counts.failed} failed, {counts.errors} errors, {counts.skipped} skipped"
-    ]
+    lines = [f"tests {receipt.status}: {receipt.counts}"]
     lines += [f"{case.outcome}: {case.id}" for case in receipt.tests if case.outcome in ("failed", "error")]
     return "\n".join([*lines, receipt.output[-EVIDENCE:]])

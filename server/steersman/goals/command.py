@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-import shlex
 from typing import Final, Literal
 
 import msgspec
 from msgspec.structs import replace
 
+from steersman.domain.argv import split_command
 from steersman.domain.checks import Check, CommandCheck
 from steersman.domain.goal import Budgets, Kind
 
 Verb = Literal["show", "create", "edit", "pause", "resume", "clear"]
 _WHOLE: Final[dict[str, Verb]] = {"pause": "pause", "resume": "resume", "clear": "clear"}
-_SHELL_MARKS: Final = "|&;<>"
 _OPTION: Final = re.compile(
     r"""\s--(?:(?P<flag>exploratory)|(?P<name>check|rounds|tokens|minutes|cost)
         \s+(?P<value>"(?:\\.|[^"\\])*"|'[^']*'|\S+))\s*\Z""",
@@ -75,7 +74,7 @@ def _option(command: GoalCommand, found: re.Match[str]) -> GoalCommand:
         return replace(command, kind="exploratory")
     name, value = found["name"], found["value"]
     if name == "check":
-        words = split_command(_unquoted(value))
+        words = _words(_unquoted(value))
         return replace(command, checks=[CommandCheck(argv=words), *(command.checks or ())])
     number = _number(name, _unquoted(value))
     if name == "rounds":
@@ -91,23 +90,11 @@ def _option(command: GoalCommand, found: re.Match[str]) -> GoalCommand:
     return replace(command, budgets=budgets)
 
 
-def split_command(text: str) -> list[str]:
-    """A check's command as POSIX words. Raises CommandError for what only a shell could do."""
-    lexer = shlex.shlex(text, posix=True, punctuation_chars=_SHELL_MARKS)
-    lexer.whitespace_split = True
+def _words(text: str) -> list[str]:
     try:
-        words = list(lexer)
+        return split_command(text)
     except ValueError as error:
-        raise CommandError(f"The check {text!r} cannot be read: {error}.") from None
-    marks = [word for word in words if word and set(word) <= set(_SHELL_MARKS)]
-    if marks:
-        raise CommandError(
-            f"The check {text!r} holds {marks[0]!r}, which needs a shell and would hide the exit code. "
-            "Give each command a --check of its own, or quote the mark."
-        )
-    if not words:
-        raise CommandError("A check needs a command.")
-    return words
+        raise CommandError(f"The check {text!r} cannot be read: {error}") from None
 
 
 def _unquoted(value: str) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from steersman.domain import events as ev
-from steersman.domain.checks import Check, CommandCheck, FileCheck, TestsCheck
+from steersman.domain.checks import Check, kind_of, runs_here
 from steersman.domain.goal import BlockedReason, By, GoalRef
 from steersman.domain.state import SessionState
 from steersman.domain.views import GoalView
@@ -209,9 +209,10 @@ class Goals:
 
     def _require_checkable(self, wishes: Wishes) -> None:
         for check in wishes.checks or ():
-            if not isinstance(check, CommandCheck | FileCheck | TestsCheck):
-                kind = type(check).__struct_config__.tag
-                raise GoalInvalid(f"A check of the kind {kind!r} cannot be run here.", member="checks")
+            if not runs_here(check):
+                raise GoalInvalid(
+                    f"A check of the kind {kind_of(check)!r} cannot be run here.", member="checks"
+                )
         prices = self._services.settings.model.prices
         if wishes.budgets is not None and wishes.budgets.cost is not None and prices is None:
             raise GoalInvalid(

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import re
-import shlex
 import signal
 import sys
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
@@ -17,6 +15,7 @@ from typing import Any, Final
 import msgspec
 from rich.console import Console
 
+from steersman.domain.argv import split_command
 from steersman.headless.client import HeadlessClient
 from steersman.headless.connection import RequestFailed, ServerGone
 from steersman.headless.terminal import Person, Transcript, reason_text
@@ -25,8 +24,6 @@ SERVER: Final = [sys.executable, "-P", "-m", "steersman", "serve"]
 """`-P`: a folder that is worked in must not replace the server's own modules."""
 _LEAVE_SECONDS: Final = 10.0
 """How long a turn that was stopped by the time limit may take to end."""
-_QUOTED: Final = re.compile(r"""\\.|'[^']*'|"(?:\\.|[^"\\])*\"""", re.DOTALL)
-_SHELL_MARK: Final = re.compile(r"[|&;<>]+")
 _NOT_FOR_THE_SERVER: Final = ("PYTHONINSPECT", "PYTHONSTARTUP", "PYTHONBREAKPOINT", "PYTEST_CURRENT_TEST")
 
 
@@ -74,17 +71,9 @@ class Outcome(msgspec.Struct, frozen=True, kw_only=True):
 def split_check(command: str, option: str = "--check") -> list[str]:
     """An option's command as POSIX words. Raises UsageError for what only a shell could do."""
     try:
-        words = shlex.split(command)
+        return split_command(command)
     except ValueError as error:
         raise UsageError(f"{option} {command!r}: {error}") from None
-    if mark := _SHELL_MARK.search(_QUOTED.sub("", command)):
-        raise UsageError(
-            f"{option} {command!r}: {mark[0]!r} needs a shell, and there is none. Quote it if it is a part "
-            "of a word; give each command a --check of its own, or put them into a script."
-        )
-    if not words or not words[0]:
-        raise UsageError(f"{option} needs a command")
-    return words
 
 
 async def run(what: Run, console: Console) -> Outcome:

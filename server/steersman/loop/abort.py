@@ -40,11 +40,6 @@ class AbortSignal:
         await self._event.wait()
         return True
 
-    def check(self) -> None:
-        """Raises Aborted if the signal is set."""
-        if self._event.is_set():
-            raise Aborted(self.cause)
-
     async def sleep(self, clock: Clock, seconds: float) -> bool:
         """Wait so many seconds; False if no further attempt is wanted meanwhile. Raises Aborted."""
 

@@ -30,7 +30,6 @@ from steersman.loop.inbox import (
     decide_steer,
     decide_stop,
     decide_update,
-    repeated,
 )
 from steersman.loop.journal import Decision, Into, Journal
 from steersman.loop.rounds import (
@@ -80,10 +79,11 @@ class Agent:
         """`followup`: a turn of its own. Fails with InvalidParams for a reused message id."""
 
         def decide(state: SessionState) -> Decision[Receipt]:
-            fresh = repeated(state, words, "turn/prompt") is None
-            if fresh and words.after_stop and self._abort is not None and self.stopped:
+            decision = decide_prompt(state, words, self.header)
+            # A repeated message id decides nothing: it is no new word.
+            if decision.events and words.after_stop and self._abort is not None and self.stopped:
                 self._abort.words_after = True
-            return decide_prompt(state, words, self.header)
+            return decision
 
         return self._journal.submit(decide, into=into)
 

@@ -6,7 +6,7 @@ from steersman.context.instructions import system_text
 from steersman.domain.events import RequestHeader, ToolSpec
 from steersman.domain.state import SessionState
 from steersman.loop.services import Services
-from steersman.tools.base import AnyTool
+from steersman.tools.base import AnyTool, Arguments
 from steersman.tools.schema import schema
 
 
@@ -26,4 +26,5 @@ def request_header(services: Services, state: SessionState, turn: int, step: int
 
 
 def _spec(tool: AnyTool) -> ToolSpec:
-    return ToolSpec(name=tool.name, description=tool.description, parameters=schema(tool.arguments))
+    arguments: type[Arguments] = tool.arguments
+    return ToolSpec(name=tool.name, description=tool.description, parameters=schema(arguments))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import aclosing
-from typing import Final, Literal, cast, get_args
+from typing import Final, cast, get_args
 
 import msgspec
 from pyrsistent import PMap
@@ -28,7 +28,6 @@ RETRY_AFTER_LIMIT: Final = 60.0
 """Seconds: a provider's wish to wait is obeyed up to here."""
 
 Tell = Callable[[WaitingOn | None], None]
-Retryable = Literal["rate-limit", "server", "timeout", "transport", "empty"]
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
@@ -240,5 +239,5 @@ def _characters(delta: object) -> int:
     return len(text) + len(reasoning) + len((call.arguments or "") + (call.name or "") if call else "")
 
 
-def _retry_code(code: str) -> Retryable:
-    return cast(Retryable, code) if code in get_args(RetryCode) else "transport"
+def _retry_code(code: str) -> RetryCode:
+    return cast(RetryCode, code) if code in get_args(RetryCode) else "transport"

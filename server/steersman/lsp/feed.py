@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
-import msgspec
-
 from steersman.domain.events import CHUNK, StoredEvent
 from steersman.domain.value import encode
 from steersman.domain.views import SessionInfo
 from steersman.lsp.writer import FrameWriter
 from steersman.ports.feed import Feed
-from steersman.sessions.requests import EventView
+from steersman.sessions.requests import event_view
 
 DID_APPEND: Final = "steersman/session/didAppend"
 DID_CHANGE: Final = "steersman/session/didChange"
@@ -49,7 +47,7 @@ class LspFeed:
 
     def _append(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         for part in _parts(events):
-            views = [_view(session_id, event) for event in part]
+            views = [event_view(session_id, event) for event in part]
             self._notify(DID_APPEND, {"sessionId": session_id, "events": views})
 
     def _notify(self, method: str, params: dict[str, object]) -> None:
@@ -94,14 +92,3 @@ def _parts(events: Sequence[StoredEvent]) -> Iterator[list[StoredEvent]]:
         size += event_bytes
     if part:
         yield part
-
-
-def _view(session_id: str, event: StoredEvent) -> EventView:
-    return EventView(
-        session_id=session_id,
-        seq=event.seq,
-        time=event.time,
-        type=event.type,
-        data=msgspec.Raw(event.data),
-        ignorable=event.ignorable,
-    )

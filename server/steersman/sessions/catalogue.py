@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import msgspec
 
-from steersman.domain.events import StoredEvent
 from steersman.domain.value import encode
 from steersman.domain.views import SessionInfo
 from steersman.errors import InvalidParams, RequestRefused
@@ -62,7 +61,7 @@ class Catalogue:
 
     async def _page(self, reader: EventReader, params: rq.ReadEvents, last_seq: int) -> rq.EventPage:
         rows = await reader.read(params.after_seq, params.limit)
-        events = [_view(params.session_id, row) for row in rows]
+        events = [rq.event_view(params.session_id, row) for row in rows]
         last_shown = rows[-1].seq if rows else params.after_seq
         return rq.EventPage(events=events, last_seq=max(last_seq, last_shown), has_more=last_shown < last_seq)
 
@@ -96,17 +95,6 @@ class Catalogue:
         if loaded.damaged is None:
             await self._store.write_header(ref.session_id, encode(info))
         return info
-
-
-def _view(session_id: str, row: StoredEvent) -> rq.EventView:
-    return rq.EventView(
-        session_id=session_id,
-        seq=row.seq,
-        time=row.time,
-        type=row.type,
-        data=msgspec.Raw(row.data),
-        ignorable=row.ignorable,
-    )
 
 
 def _path(uri: str | None) -> object:

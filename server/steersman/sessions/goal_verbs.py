@@ -20,25 +20,9 @@ def viewed(goals: Goals, future: Future[GoalView]) -> Into[None]:
     return Into(future, lambda _: goals.view())
 
 
-def create_wishes(params: rq.CreateGoal) -> Wishes:
-    return Wishes(
-        objective=params.objective,
-        kind=params.kind,
-        workflow=params.workflow,
-        max_rounds=params.max_rounds,
-        budgets=params.budgets,
-        checks=params.checks,
-    )
-
-
-def edit_wishes(params: rq.EditGoal) -> Wishes:
-    return Wishes(
-        objective=params.objective,
-        kind=params.kind,
-        max_rounds=params.max_rounds,
-        budgets=params.budgets,
-        checks=params.checks,
-    )
+def wishes_of(params: rq.CreateGoal | rq.EditGoal | GoalCommand) -> Wishes:
+    """What is wished, whoever asks: members have the same names everywhere; a missing one is unset."""
+    return Wishes(**{name: getattr(params, name, None) for name in Wishes.__struct_fields__})
 
 
 async def complete(goals: Goals, params: rq.CompleteGoal) -> GoalView:
@@ -71,13 +55,7 @@ async def command(goals: Goals, text: str, require_model: Callable[[], None]) ->
 
 
 async def _carry_out(goals: Goals, wanted: GoalCommand) -> None:
-    wishes = Wishes(
-        objective=wanted.objective,
-        kind=wanted.kind,
-        max_rounds=wanted.max_rounds,
-        budgets=wanted.budgets,
-        checks=wanted.checks,
-    )
+    wishes = wishes_of(wanted)
     match wanted.verb:
         case "create":
             await goals.create(wishes, "human")

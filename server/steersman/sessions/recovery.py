@@ -7,10 +7,7 @@ that was recovered needs no recovery.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Final
-from urllib.parse import urlsplit
-from urllib.request import url2pathname
 
 from steersman.domain import events as ev
 from steersman.domain.reply import ReplyAssembler
@@ -20,6 +17,7 @@ from steersman.errors import ToolFailed
 from steersman.loop.closing import close_turn
 from steersman.ports.editor import EditorPort
 from steersman.ports.event_log import EventReader
+from steersman.sessions.uris import uri_path
 
 PAGE: Final = 1000
 
@@ -87,8 +85,11 @@ async def _digest(uri: str | None, editor: EditorPort) -> str | None:
     """The digest of a file as it is now, empty if there is none, None if it cannot be told."""
     if uri is None:
         return None
+    path = uri_path(uri)
+    if path is None:
+        return None
     try:
-        document = await editor.read(Path(url2pathname(urlsplit(uri).path)))
+        document = await editor.read(path)
     except (ToolFailed, OSError, ValueError):
         return None
     return document.digest if document is not None else ""

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from steersman.domain.checks import Check
-from steersman.domain.events import Mode
+from steersman.domain.events import Mode, StoredEvent
 from steersman.domain.goal import Budgets, GoalRef, Kind, Workflow
 from steersman.domain.messages import ContextItem, Outcome
 from steersman.domain.value import Value
@@ -66,6 +66,18 @@ class EventView(Value, frozen=True):
     type: str
     data: msgspec.Raw
     ignorable: bool = False
+
+
+def event_view(session_id: str, row: StoredEvent) -> EventView:
+    """A stored row as it is sent."""
+    return EventView(
+        session_id=session_id,
+        seq=row.seq,
+        time=row.time,
+        type=row.type,
+        data=msgspec.Raw(row.data),
+        ignorable=row.ignorable,
+    )
 
 
 class EventPage(Value, frozen=True):

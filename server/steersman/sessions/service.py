@@ -8,9 +8,11 @@ from asyncio import Future
 from collections.abc import Callable, Coroutine
 from typing import Any, Final, TypeVar
 
+from msgspec.structs import replace
+
 from steersman import __version__
 from steersman.domain import events as ev
-from steersman.domain.checks import CommandCheck, FileCheck, TestsCheck
+from steersman.domain.checks import kind_of, runs_here
 from steersman.domain.ids import new_id
 from steersman.domain.value import clean_text
 from steersman.domain.views import GoalView, SessionInfo
@@ -72,33 +74,19 @@ class SessionService:
 
     def prompt(self, params: rq.Prompt) -> Future[rq.Accepted]:
         for check in params.checks or ():
-            if not isinstance(check, (CommandCheck, FileCheck, TestsCheck)):
-                kind = type(check).__struct_config__.tag
-                return self._failed(Unsupported(f"A {kind!r} check cannot be run for a prompt here."))
+            if not runs_here(check):
+                problem = f"A {kind_of(check)!r} check cannot be run for a prompt here."
+                return self._failed(Unsupported(problem))
 
         def act(session: OpenSession, future: Future[rq.Accepted]) -> None:
-            self._require_model(session)
-            words = Words(
-                message_id=params.message_id or new_id("m"),
-                text=clean_text(params.text),
-                context=params.context,
-                checks=params.checks,
-                after_stop=session.agent.stopped,
-            )
+            words = replace(self._words(session, params), checks=params.checks)
             session.agent.prompt(words, Into(future, _accepted))
 
         return self._with(params.session_id, act)
 
     def steer(self, params: rq.Steer) -> Future[rq.Accepted]:
         def act(session: OpenSession, future: Future[rq.Accepted]) -> None:
-            self._require_model(session)
-            words = Words(
-                message_id=params.message_id or new_id("m"),
-                text=clean_text(params.text),
-                context=params.context,
-                expected_turn=params.expected_turn,
-                after_stop=session.agent.stopped,
-            )
+            words = replace(self._words(session, params), expected_turn=params.expected_turn)
             session.agent.steer(words, Into(future, _accepted))
 
         return self._with(params.session_id, act)
@@ -148,14 +136,14 @@ class SessionService:
     def create_goal(self, params: rq.CreateGoal) -> Future[GoalView]:
         def act(session: OpenSession, future: Future[GoalView]) -> None:
             self._require_model(session)
-            wishes = goal_verbs.create_wishes(params)
+            wishes = goal_verbs.wishes_of(params)
             session.goals.create(wishes, "human", goal_verbs.viewed(session.goals, future))
 
         return self._with(params.session_id, act)
 
     def edit_goal(self, params: rq.EditGoal) -> Future[GoalView]:
         def act(session: OpenSession, future: Future[GoalView]) -> None:
-            wishes = goal_verbs.edit_wishes(params)
+            wishes = goal_verbs.wishes_of(params)
             into = goal_verbs.viewed(session.goals, future)
             session.goals.edit(params.ref, wishes, "human", into)
 
@@ -261,6 +249,16 @@ class SessionService:
             session.configure(change, Into(future, lambda _: session.info()))
 
         return self._with(session_id, act)
+
+    def _words(self, session: OpenSession, params: rq.Prompt | rq.Steer) -> Words:
+        """What a person sent, as it arrives now. Raises NotConfigured: without a model nothing is queued."""
+        self._require_model(session)
+        return Words(
+            message_id=params.message_id or new_id("m"),
+            text=clean_text(params.text),
+            context=params.context,
+            after_stop=session.agent.stopped,
+        )
 
     def _require_model(self, session: OpenSession) -> None:
         info = self._services.models.info(session.state.model)

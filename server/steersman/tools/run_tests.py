@@ -108,11 +108,7 @@ def _selected(context: ToolContext, arguments: RunTestsArguments) -> tuple[Folde
 
 
 def _told(receipt: TestReceipt, note: str) -> ToolOutcome:
-    counts = receipt.counts
-    numbers = (
-        f"{counts.collected} collected, {counts.passed} passed, {counts.failed} failed, "
-        f"{counts.errors} errors, {counts.skipped} skipped"
-    )
+    numbers = str(receipt.counts)
     headline = f"{_meaning(receipt)} ({numbers}; exit code {_code(receipt)}; {receipt.duration_ms} ms)"
     failures = [case for case in receipt.tests if case.outcome in ("failed", "error")]
     shown = [_failure(case) for case in failures[:_LISTED]]
@@ -121,7 +117,7 @@ def _told(receipt: TestReceipt, note: str) -> ToolOutcome:
     output = receipt.output.rstrip("\n")
     parts = (headline, note, *shown, f"Output of {' '.join(receipt.argv)}:\n{output}" if output else "")
     content = "\n".join(filter(None, parts))
-    verified = Verified(ok=counts.collected > 0, check="collected", note=numbers)
+    verified = Verified(ok=receipt.counts.collected > 0, check="collected", note=numbers)
     match receipt.status:
         case "passed" | "failed":
             return ToolOutcome(content=content, verified=verified)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any, TypeVar
 
 import msgspec
@@ -13,6 +14,7 @@ from steersman.tools.base import Arguments
 A = TypeVar("A", bound=Arguments)
 
 
+@functools.cache
 def schema(arguments: type[Arguments]) -> dict[str, Any]:
     """The JSON schema of a tool's arguments, small: no references, titles, or null for optional members."""
     (root,), components = msgspec.json.schema_components([arguments], ref_template="{name}")
