@@ -44,7 +44,8 @@ class Catalogue:
         here = self._registry.sessions()
         fit = [s for s in here if path is None or _path(s.state.workspace_folder) == path]
         if fit:
-            return max(fit, key=lambda s: s.state.last_time).state.session_id
+            # Of two that changed in the same millisecond, the one that was opened later.
+            return max(reversed(fit), key=lambda s: s.state.last_time).state.session_id
         found = await self.list(rq.ListSessions(workspace_folder=workspace_folder, limit=1))
         return found.sessions[0].session_id if found.sessions else None
 
