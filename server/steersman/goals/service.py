@@ -148,7 +148,7 @@ class Goals:
 
         await asyncio.shield(self._journal.submit(decide))
         if found.verdict != "fail":
-            self._disarm("It is complete.")
+            self.disarm("It is complete.")
 
     def cancel_between_rounds(self, into: Into[int | None]) -> bool:
         """Stop while idle: an armed goal is paused by the person. False if there is none (nothing done)."""
@@ -159,7 +159,8 @@ class Goals:
 
     def disarm(self, why: str) -> None:
         """Stop moving by itself; the phase stays."""
-        self._disarm(why)
+        self.activation.disarm(why)
+        self.changed()
 
     def _submit(
         self, change: Change, into: Into[None] | None, *, arm: bool = False, disarm: str | None = None
@@ -176,8 +177,10 @@ class Goals:
             if arm:
                 self.activation.arm()
             if disarm is not None:
-                self._disarm(disarm)
-                self._agent.let_finish()
+                self.disarm(disarm)
+                if self.state.goals.changed_by != "model" or self.state.goal is None:
+                    # A model that ends or pauses the goal itself still has to say so.
+                    self._agent.let_finish()
             self.changed()
             self.wake()
             return into.finish(result) if into is not None else None
@@ -194,10 +197,6 @@ class Goals:
         if state.turn is None and people:
             events += open_turn(state, (people[0], *state.inbox.next_step), self._agent.header)
         return events
-
-    def _disarm(self, why: str) -> None:
-        self.activation.disarm(why)
-        self.changed()
 
     def _require_possible(self, wishes: Wishes) -> None:
         self._require_trust()

@@ -148,7 +148,8 @@ class Agent:
 
     def let_finish(self) -> None:
         """The goal was taken from its round: the step in work may end, but no retry and no step follows."""
-        if self._abort is not None and self._journal.state.turn is not None:
+        turn = self._journal.state.turn
+        if self._abort is not None and turn is not None and turn.round is not None:
             self._abort.no_more.set()
 
     async def settle(self, seconds: float) -> bool:

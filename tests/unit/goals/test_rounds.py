@@ -212,6 +212,30 @@ async def test_pause_while_a_round_waits_to_retry_makes_no_further_attempt() -> 
     assert w.loop.state.goal is None
 
 
+async def test_pausing_the_goal_does_not_touch_a_retry_of_the_persons_own_turn() -> None:
+    from steersman.ports.clock import SystemClock
+
+    failure = ModelFailed("server", "503", retryable=True, retry_after=0.2)
+    w = await wheel([[failure], says("here I am")], clock=SystemClock())
+    await w.loop.prompt("mine")
+    await until(lambda: w.loop.agent.waiting_on == "retry")
+    await w.create()
+    await w.goals.pause(None, "human")
+    await w.at_rest()
+    assert [m.text for m in await w.loop.data(ev.AssistantMessage)] == ["here I am"]
+
+
+async def test_a_model_that_blocks_its_goal_is_asked_again_until_it_has_said_so() -> None:
+    failure = ModelFailed("server", "503", retryable=True)
+    w = await obedient(
+        [ends("blocked", key="k", message="no key"), [failure], says("I need a key.")], blocked_after_rounds=1
+    )
+    await w.create()
+    await w.at_rest()
+    assert w.goal.phase == "blocked"
+    assert (await w.loop.data(ev.AssistantMessage))[-1].text == "I need a key."
+
+
 @pytest.mark.parametrize("act", ["pause", "clear", "complete"])
 async def test_after_pause_clear_and_complete_nothing_is_asked_any_more(act: str) -> None:
     w = await wheel([says(str(n)) for n in range(10)], no_progress_rounds=99)
