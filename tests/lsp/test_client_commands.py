@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from steersman.lsp.client_commands import METHOD, ClientCommands
+from steersman.lsp.client_commands import ClientCommands
+from steersman.lsp.client_messages import COMMAND_RUN
 from steersman.ports.process import ProcessOutcome, ProcessPort, ProcessSpec
 from tests.lsp.client_runs import RunClient
 
@@ -37,7 +38,7 @@ def commands(client: RunClient, **more: Any) -> ClientCommands:
 
 
 async def outcome_of(client: RunClient, answer: Any) -> ProcessOutcome:
-    client.answer(METHOD, answer)
+    client.answer(COMMAND_RUN, answer)
     return await commands(client).run(SPEC, asyncio.Event())
 
 
@@ -83,7 +84,7 @@ async def test_only_an_exit_code_is_an_end(
 
 
 async def test_a_command_may_be_accepted_and_its_end_told_later(client: RunClient) -> None:
-    client.accept(METHOD)
+    client.accept(COMMAND_RUN)
     runner = commands(client)
     task = asyncio.create_task(runner.run(SPEC, asyncio.Event()))
     await client.asked.wait()
@@ -99,7 +100,7 @@ async def test_a_command_may_be_accepted_and_its_end_told_later(client: RunClien
 async def test_silence_ends_at_the_deadline_or_the_stop_and_is_withdrawn(
     client: RunClient, accepts: bool, stops: bool
 ) -> None:
-    (client.accept if accepts else client.hold)(METHOD)
+    (client.accept if accepts else client.hold)(COMMAND_RUN)
     runner = commands(client, grace_seconds=0.02)
     cancel = asyncio.Event()
     spec = ProcessSpec(argv=["x"], cwd="/w", timeout_seconds=60 if stops else 0.02)

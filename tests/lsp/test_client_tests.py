@@ -10,7 +10,8 @@ import pytest
 
 from steersman.domain.checks import Selection
 from steersman.domain.receipts import TestReceipt
-from steersman.lsp.client_tests import METHOD, ClientTestRunner
+from steersman.lsp.client_messages import TESTS_RUN
+from steersman.lsp.client_tests import ClientTestRunner
 from steersman.ports.process import TestRun, TestRunner
 from tests.lsp.client_runs import RunClient
 
@@ -44,7 +45,7 @@ def runner(client: RunClient, **more: Any) -> ClientTestRunner:
 
 
 async def receipt_of(client: RunClient, claim: Any) -> TestReceipt:
-    client.answer(METHOD, claim)
+    client.answer(TESTS_RUN, claim)
     return await runner(client).run_tests(RUN, asyncio.Event())
 
 
@@ -62,12 +63,12 @@ async def test_the_editor_is_asked_with_everything_and_its_receipt_is_the_result
         "timeoutSeconds": 60,
         "reason": "tool",
     }
-    assert client.calls == [(METHOD, asked)]
+    assert client.calls == [(TESTS_RUN, asked)]
     assert client.withdrawn == []
 
 
 async def test_the_configured_command_and_a_selection_are_sent(client: RunClient) -> None:
-    client.answer(METHOD, PASSED)
+    client.answer(TESTS_RUN, PASSED)
     run = TestRun(
         run_id="r1", folder="/w", timeout_seconds=1, selection=Selection(files=["t.py"]), reason="check"
     )
@@ -133,7 +134,7 @@ async def test_nonsense_and_errors_are_told_and_never_a_pass(client: RunClient, 
 
 @pytest.mark.parametrize("answer", NONSENSE[:-1])
 async def test_nonsense_that_comes_later_is_no_pass_either(client: RunClient, answer: Any) -> None:
-    client.accept(METHOD)
+    client.accept(TESTS_RUN)
     tests = runner(client, grace_seconds=0.0)
     run = TestRun(run_id="r1", folder="/w", timeout_seconds=0.1)
     task = asyncio.create_task(tests.run_tests(run, asyncio.Event()))
@@ -143,7 +144,7 @@ async def test_nonsense_that_comes_later_is_no_pass_either(client: RunClient, an
 
 
 async def test_a_client_may_accept_and_tell_the_result_later_once(client: RunClient) -> None:
-    client.accept(METHOD)
+    client.accept(TESTS_RUN)
     tests = runner(client)
     task = asyncio.create_task(tests.run_tests(RUN, asyncio.Event()))
     await client.asked.wait()
@@ -158,7 +159,7 @@ async def test_a_client_may_accept_and_tell_the_result_later_once(client: RunCli
 
 
 async def test_a_result_that_overtakes_its_acceptance_is_taken(client: RunClient) -> None:
-    client.hold(METHOD)
+    client.hold(TESTS_RUN)
     tests = runner(client)
     task = asyncio.create_task(tests.run_tests(RUN, asyncio.Event()))
     await client.asked.wait()
@@ -170,7 +171,7 @@ async def test_a_result_that_overtakes_its_acceptance_is_taken(client: RunClient
 async def test_a_client_that_never_tells_is_a_timeout_with_what_it_had_told(
     client: RunClient, accepts: bool
 ) -> None:
-    (client.accept if accepts else client.hold)(METHOD)
+    (client.accept if accepts else client.hold)(TESTS_RUN)
     tests = runner(client, grace_seconds=0.1)
     run = TestRun(run_id="r1", folder="/w", timeout_seconds=0.1)
     task = asyncio.create_task(tests.run_tests(run, asyncio.Event()))
@@ -190,7 +191,7 @@ async def test_a_client_that_never_tells_is_a_timeout_with_what_it_had_told(
 
 @pytest.mark.parametrize("accepts", [True, False])
 async def test_a_stop_withdraws_the_run_at_once(client: RunClient, accepts: bool) -> None:
-    (client.accept if accepts else client.hold)(METHOD)
+    (client.accept if accepts else client.hold)(TESTS_RUN)
     cancel = asyncio.Event()
     task = asyncio.create_task(runner(client).run_tests(RUN, cancel))
     await client.asked.wait()
@@ -201,7 +202,7 @@ async def test_a_stop_withdraws_the_run_at_once(client: RunClient, accepts: bool
 
 
 async def test_an_abandoned_run_is_withdrawn_too(client: RunClient) -> None:
-    client.hold(METHOD)
+    client.hold(TESTS_RUN)
     task = asyncio.create_task(runner(client).run_tests(RUN, asyncio.Event()))
     await client.asked.wait()
     task.cancel()

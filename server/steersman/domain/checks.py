@@ -7,7 +7,7 @@ from typing import ClassVar, Literal
 from steersman.domain.value import Strict, Value
 
 
-class Selection(Value, frozen=True):
+class Selection(Value, frozen=True, omit_defaults=False):
     """A part of a test suite: paths relative to the folder, and test ids of the runner."""
 
     files: list[str] = []

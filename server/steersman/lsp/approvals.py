@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-from typing import Any, Final, Literal
+from typing import Final, Literal
 
+import msgspec
 from lsprotocol import types
 
 from steersman.domain.events import ApprovalAsked
 from steersman.domain.value import clean_text
 from steersman.lsp.abilities import ClientAbilities
 from steersman.lsp.channel import ClientChannel
+from steersman.lsp.client_messages import APPROVAL, WITHDRAWN, ApprovalRequest
 from steersman.ports.approval import ApprovalAnswer, Decision
 
 _BUTTONS: Final[dict[str, Decision]] = {
@@ -53,21 +55,20 @@ class LspApprovals:
         return answer
 
     async def _request(self, session_id: str, asked: ApprovalAsked, timeout_seconds: float) -> ApprovalAnswer:
-        params: dict[str, Any] = {
-            "approvalId": asked.approval_id,
-            "sessionId": session_id,
-            "turn": asked.turn,
-            "callId": asked.call_id,
-            "tool": asked.tool,
-            "title": clean_text(asked.title),
-            "detail": clean_text(asked.detail),
-            "risk": asked.risk,
-        }
-        if asked.uris is not None:
-            params["uris"] = asked.uris
-        if asked.argv is not None:
-            params["argv"] = [clean_text(argument) for argument in asked.argv]
-        result = await self._channel.call("steersman/approval/request", params, timeout=timeout_seconds)
+        request = ApprovalRequest(
+            approval_id=asked.approval_id,
+            session_id=session_id,
+            turn=asked.turn,
+            call_id=asked.call_id,
+            tool=asked.tool,
+            title=clean_text(asked.title),
+            detail=clean_text(asked.detail),
+            risk=asked.risk,
+            uris=asked.uris,
+            argv=None if asked.argv is None else [clean_text(argument) for argument in asked.argv],
+        )
+        params = msgspec.to_builtins(request)
+        result = await self._channel.call(APPROVAL, params, timeout=timeout_seconds)
         if result is None:
             return _dismissed()
         return _answer(_member(result, "decision"), _member(result, "feedback"))
@@ -89,7 +90,7 @@ class LspApprovals:
     def _withdraw(self, asked: ApprovalAsked) -> None:
         """Tell a client of ours to close its prompt; for others the cancelled request is all there is."""
         if self._abilities.speaks_extension:
-            self._channel.notify_raw("steersman/request/cancelled", {"id": asked.approval_id})
+            self._channel.notify_raw(WITHDRAWN, {"id": asked.approval_id})
 
 
 def message_text(asked: ApprovalAsked) -> str:

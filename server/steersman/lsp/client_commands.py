@@ -13,11 +13,11 @@ from steersman.domain.ids import new_id
 from steersman.domain.value import Value, clean_text, clean_value
 from steersman.errors import Aborted
 from steersman.lsp.channel import ClientChannel
+from steersman.lsp.client_messages import COMMAND_RUN, CommandRequest
 from steersman.lsp.long_requests import LongRequests, Milliseconds
 from steersman.ports.cancel import Cancel
 from steersman.ports.process import Ended, ProcessOutcome, ProcessSpec
 
-METHOD: Final = "steersman/command/run"
 GRACE_SECONDS: Final = 5.0
 """How long after a command's own time limit the editor may take to tell that it ended it."""
 
@@ -44,7 +44,7 @@ class ClientCommands:
         *,
         grace_seconds: float = GRACE_SECONDS,
     ) -> None:
-        self._requests = LongRequests(channel, METHOD)
+        self._requests = LongRequests(channel, COMMAND_RUN)
         self._uri_of = uri_of
         self._grace = grace_seconds
 
@@ -79,17 +79,17 @@ class ClientCommands:
         self._requests.result(params)
 
     def _params(self, spec: ProcessSpec) -> dict[str, Any]:
-        params: dict[str, Any] = {
-            "runId": new_id("r"),
-            "sessionId": spec.session_id,
-            "turn": spec.turn,
-            "folder": self._uri_of(Path(spec.cwd)),
-            "argv": [clean_text(word) for word in spec.argv],
-            "timeoutSeconds": spec.timeout_seconds,
-            "title": clean_text(spec.title or spec.argv[0]),
-        }
-        if spec.call_id is not None:
-            params["callId"] = spec.call_id
+        request = CommandRequest(
+            run_id=new_id("r"),
+            session_id=spec.session_id,
+            turn=spec.turn,
+            folder=self._uri_of(Path(spec.cwd)),
+            argv=[clean_text(word) for word in spec.argv],
+            timeout_seconds=spec.timeout_seconds,
+            title=clean_text(spec.title or spec.argv[0]),
+            call_id=spec.call_id,
+        )
+        params: dict[str, Any] = msgspec.to_builtins(request)
         return params
 
 

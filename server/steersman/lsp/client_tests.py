@@ -14,11 +14,11 @@ from steersman.domain.receipts import TestCase, TestCounts, TestOutcome, TestRec
 from steersman.domain.value import Value, clean_text, clean_value
 from steersman.errors import Aborted
 from steersman.lsp.channel import ClientChannel
+from steersman.lsp.client_messages import TESTS_RUN, TestsRequest
 from steersman.lsp.long_requests import LongRequests, Milliseconds
 from steersman.ports.cancel import Cancel
 from steersman.ports.process import TestRun
 
-METHOD: Final = "steersman/tests/run"
 GRACE_SECONDS: Final = 5.0
 """How long after a run's own time limit the editor may take to tell that it ended it."""
 CASES: Final = 200
@@ -88,7 +88,7 @@ class ClientTestRunner:
         *,
         grace_seconds: float = GRACE_SECONDS,
     ) -> None:
-        self._requests = LongRequests(channel, METHOD)
+        self._requests = LongRequests(channel, TESTS_RUN)
         self._uri_of = uri_of
         self._command = command
         self._grace = grace_seconds
@@ -131,20 +131,18 @@ class ClientTestRunner:
 
 
 def _params(run: TestRun, folder: str, argv: list[str] | None) -> dict[str, Any]:
-    params: dict[str, Any] = {
-        "runId": run.run_id,
-        "sessionId": run.session_id,
-        "turn": run.turn,
-        "folder": folder,
-        "timeoutSeconds": run.timeout_seconds,
-        "reason": run.reason,
-    }
-    if run.call_id is not None:
-        params["callId"] = run.call_id
-    if argv:
-        params["argv"] = argv
-    if run.selection is not None:
-        params["selection"] = {"files": run.selection.files, "tests": run.selection.tests}
+    request = TestsRequest(
+        run_id=run.run_id,
+        session_id=run.session_id,
+        turn=run.turn,
+        folder=folder,
+        timeout_seconds=run.timeout_seconds,
+        reason=run.reason,
+        call_id=run.call_id,
+        argv=argv or None,
+        selection=run.selection,
+    )
+    params: dict[str, Any] = msgspec.to_builtins(request)
     return params
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from steersman.domain.value import encode
 from steersman.errors import InvalidParams
+from steersman.lsp.client_messages import TRUST
 from steersman.lsp.decoding import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -23,7 +24,7 @@ from steersman.lsp.decoding import (
     error_object,
 )
 from steersman.lsp.latest import LatestSession
-from steersman.lsp.messages import COMMANDS, ROUTES, TRUST, Route, takes_session
+from steersman.lsp.messages import COMMANDS, ROUTES, Route, takes_session
 from steersman.sessions import requests as rq
 from steersman.sessions.api import SessionApi
 

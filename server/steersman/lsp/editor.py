@@ -15,6 +15,7 @@ from steersman.errors import ToolFailed
 from steersman.lsp import disk, workspace_edit
 from steersman.lsp.abilities import ClientAbilities
 from steersman.lsp.channel import ClientChannel
+from steersman.lsp.client_messages import SAVE
 from steersman.lsp.documents import OpenDocuments
 from steersman.lsp.folders import WorkspaceFolders
 from steersman.lsp.outcome import Answer, EditCheck, PathCheck, answer_of
@@ -97,7 +98,7 @@ class LspEditor:
             return ()
         params = {"uris": [self.uri_of(path) for path in paths]}
         try:
-            result = await self._channel.call("steersman/document/save", params, timeout=self._timeout)
+            result = await self._channel.call(SAVE, params, timeout=self._timeout)
         except Exception:  # an error or no answer: nothing was saved as far as anyone told
             return ()
         told = result.get("saved") if isinstance(result, dict) else None

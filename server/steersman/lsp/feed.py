@@ -8,12 +8,11 @@ from typing import Final
 from steersman.domain.events import CHUNK, StoredEvent
 from steersman.domain.value import encode
 from steersman.domain.views import SessionInfo
+from steersman.lsp.client_messages import DID_APPEND, DID_CHANGE, Appended, Changed
 from steersman.lsp.writer import FrameWriter
 from steersman.ports.feed import Feed
 from steersman.sessions.requests import event_view
 
-DID_APPEND: Final = "steersman/session/didAppend"
-DID_CHANGE: Final = "steersman/session/didChange"
 FRAME_BYTES: Final = 200 * 1024
 """Bytes of events after which a notification is split: editors stutter on huge frames."""
 _ENVELOPE: Final = 200
@@ -38,7 +37,7 @@ class LspFeed:
 
     def changed(self, info: SessionInfo) -> None:
         self._append(info.session_id, self._held.pop(info.session_id, []))
-        self._notify(DID_CHANGE, {"session": info})
+        self._notify(DID_CHANGE, Changed(session=info))
 
     def _release(self) -> None:
         held, self._held = self._held, {}
@@ -48,9 +47,9 @@ class LspFeed:
     def _append(self, session_id: str, events: Sequence[StoredEvent]) -> None:
         for part in _parts(events):
             views = [event_view(session_id, event) for event in part]
-            self._notify(DID_APPEND, {"sessionId": session_id, "events": views})
+            self._notify(DID_APPEND, Appended(session_id=session_id, events=views))
 
-    def _notify(self, method: str, params: dict[str, object]) -> None:
+    def _notify(self, method: str, params: Appended | Changed) -> None:
         self._writer.send(encode({"jsonrpc": "2.0", "method": method, "params": params}))
 
 

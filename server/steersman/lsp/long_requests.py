@@ -7,15 +7,14 @@ from __future__ import annotations
 
 import asyncio
 from asyncio import Future
-from typing import Annotated, Any, Final
+from typing import Annotated, Any
 
 import msgspec
 
 from steersman.errors import Aborted
 from steersman.lsp.channel import ClientChannel
+from steersman.lsp.client_messages import WITHDRAWN
 from steersman.ports.cancel import Cancel
-
-WITHDRAWN: Final = "steersman/request/cancelled"
 
 Milliseconds = Annotated[float, msgspec.Meta(ge=0, le=1e12)]
 """A duration as a client tells it: it may be a fraction, and never the end of all numbers."""

@@ -14,7 +14,6 @@ from steersman.sessions.api import SessionApi
 PROTOCOL_VERSION: Final = 1
 NAMESPACE: Final = "steersman/"
 COMMAND_PREFIX: Final = "steersman."
-TRUST: Final = "steersman/workspace/trust"
 EXPERIMENTAL: Final[dict[str, Any]] = {
     "protocolVersion": PROTOCOL_VERSION,
     "sessions": {},

@@ -12,6 +12,7 @@ from steersman.lsp.abilities import ClientAbilities
 from steersman.lsp.approvals import LspApprovals
 from steersman.lsp.channel import ClientChannel
 from steersman.lsp.client_commands import ClientCommands
+from steersman.lsp.client_messages import COMMAND_RESULT, TESTS_PROGRESS, TESTS_RESULT
 from steersman.lsp.client_tests import ClientTestRunner
 from steersman.lsp.editor import LspEditor
 from steersman.lsp.queries import LspQueries
@@ -37,11 +38,11 @@ def offers_of(
     tests = commands = None
     if "tests" in abilities.extension:
         tests = ClientTestRunner(channel, editor.uri_of, settings.tests.command)
-        listeners["steersman/tests/result"] = tests.result
-        listeners["steersman/tests/progress"] = tests.progress
+        listeners[TESTS_RESULT] = tests.result
+        listeners[TESTS_PROGRESS] = tests.progress
     if "commands" in abilities.extension:
         commands = ClientCommands(channel, editor.uri_of)
-        listeners["steersman/command/result"] = commands.result
+        listeners[COMMAND_RESULT] = commands.result
     queries = None
     if "query" in abilities.extension:
         seconds = settings.loop.client_request_timeout_seconds

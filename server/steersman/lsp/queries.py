@@ -10,6 +10,7 @@ from steersman.domain.value import clean_value
 from steersman.errors import ToolFailed
 from steersman.lsp import query_values
 from steersman.lsp.channel import ClientChannel
+from steersman.lsp.client_messages import QUERY
 from steersman.lsp.documents import BOM
 from steersman.lsp.positions import LineBuffer, PositionEncoding
 from steersman.ports.editor import Document
@@ -62,9 +63,7 @@ class LspQueries:
 
     async def _ask(self, kind: str, params: dict[str, Any], read: Callable[[Any], R]) -> R:
         try:
-            value = await self._channel.call(
-                "steersman/query", {"kind": kind, **params}, timeout=self._timeout
-            )
+            value = await self._channel.call(QUERY, {"kind": kind, **params}, timeout=self._timeout)
         except TimeoutError:
             words = f"the editor did not answer within {self._timeout:g} s: search_text may do instead"
             raise ToolFailed("UNAVAILABLE", words) from None

@@ -6,15 +6,16 @@ Silence, errors and answers that make no sense are no answer.
 from __future__ import annotations
 
 import asyncio
-from typing import Any, Final
+from typing import Final
 
+import msgspec
 from lsprotocol import types
 
 from steersman.domain.events import QuestionAsked
 from steersman.domain.value import clean_text
 from steersman.lsp.abilities import ClientAbilities
 from steersman.lsp.channel import ClientChannel
-from steersman.lsp.long_requests import WITHDRAWN
+from steersman.lsp.client_messages import QUESTION, WITHDRAWN, QuestionRequest
 from steersman.ports.question import QuestionAnswer
 
 NO_FREE_TEXT: Final = (
@@ -53,15 +54,15 @@ class LspQuestions:
         return "questions" in self._abilities.extension
 
     async def _request(self, session_id: str, asked: QuestionAsked, timeout_seconds: float) -> QuestionAnswer:
-        params: dict[str, Any] = {
-            "questionId": asked.question_id,
-            "sessionId": session_id,
-            "turn": asked.turn,
-            "text": clean_text(asked.text),
-        }
-        if asked.choices:
-            params["choices"] = [clean_text(choice) for choice in asked.choices]
-        result = await self._channel.call("steersman/question/ask", params, timeout=timeout_seconds)
+        request = QuestionRequest(
+            question_id=asked.question_id,
+            session_id=session_id,
+            turn=asked.turn,
+            text=clean_text(asked.text),
+            choices=[clean_text(choice) for choice in asked.choices] if asked.choices else None,
+        )
+        params = msgspec.to_builtins(request)
+        result = await self._channel.call(QUESTION, params, timeout=timeout_seconds)
         if not isinstance(result, dict) or "answer" not in result:
             return _nonsense()
         return _answer(result["answer"])
