@@ -103,7 +103,7 @@ export type EventOf<T extends keyof Events> = Omit<EventView, 'type' | 'data'> &
 /** An event of a session's log. Types that are not in `Events` come from a newer server. */
 export type StoredEvent = EventView;
 
-export function isEvent<T extends keyof Events>(event: StoredEvent, type: T): event is EventOf<T> & StoredEvent {
+export function isEvent<T extends keyof Events>(event: StoredEvent, type: T): event is EventOf<T> {
   return event.type === type;
 }
 
