@@ -17,6 +17,8 @@ from steersman import __version__
 if TYPE_CHECKING:
     from rich.console import Console
 
+_USAGE: Final = 2
+"""The exit code of a command line that cannot be followed."""
 _STOPPED: Final = 3
 """The exit code of a command that a person stopped before it could end in order."""
 
@@ -33,6 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _serve(arguments: argparse.Namespace) -> int:
+    if arguments.tcp is not None:
+        return _serve_tcp(arguments)
+    if arguments.remote:
+        print("steersman serve: --remote goes with --tcp", file=sys.stderr)
+        return _USAGE
     from steersman.lsp import stdio
 
     # First of all: from here on nothing that is printed reaches the protocol.
@@ -40,6 +47,18 @@ def _serve(arguments: argparse.Namespace) -> int:
     from steersman import composition
 
     return composition.serve_stdio(source, sink)
+
+
+def _serve_tcp(arguments: argparse.Namespace) -> int:
+    from steersman import composition
+    from steersman.lsp.tcp import listen, parse_address
+
+    try:
+        listener = listen(*parse_address(arguments.tcp), remote=arguments.remote)
+    except (OSError, ValueError) as error:
+        print(f"steersman serve: cannot listen on {arguments.tcp}: {error}", file=sys.stderr)
+        return _USAGE
+    return composition.serve_tcp(listener, lambda text: print(text, file=sys.stderr, flush=True))
 
 
 def _run(arguments: argparse.Namespace) -> int:
@@ -123,6 +142,8 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     serve = commands.add_parser("serve", help="the language server, for an editor: LSP on stdin and stdout")
+    serve.add_argument("--tcp", metavar="HOST:PORT", help="wait there for one client instead")
+    serve.add_argument("--remote", action="store_true", help="let --tcp listen for other machines too")
     serve.set_defaults(act=_serve)
     run = commands.add_parser("run", help="one prompt or one goal on a folder, without an editor")
     run.add_argument("--workspace", type=_folder, required=True, metavar="DIR", help="the folder to work in")

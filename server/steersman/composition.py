@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import random
+import socket
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import BinaryIO
@@ -13,10 +15,12 @@ import platformdirs
 from steersman.domain.settings import Settings
 from steersman.goals.checks import HarnessChecks
 from steersman.loop.services import Services
+from steersman.lsp.tcp import serve_tcp as serve_socket
 from steersman.lsp.transport import serve_stdio as serve_streams
 from steersman.models.provider import Provider
 from steersman.policies.budget import budget
 from steersman.policies.steps import steps
+from steersman.policies.unanswered import unanswered
 from steersman.ports.clock import SystemClock
 from steersman.processes.cleaned import CleanedCommands, CleanedTests
 from steersman.processes.runner import GuardedProcesses
@@ -53,12 +57,17 @@ def build(settings: Settings, client: ClientPorts) -> SessionApi:
         else ServerTestRunner(processes, settings.tests.command),
         checks=HarnessChecks(),
         toolbox=partial(toolbox, more=INTELLIGENCE if client.queries else ()),
-        policies=[budget, steps],
+        policies=[unanswered, budget, steps],
         jitter=random.random,
         queries=client.queries,
         trusted=settings.trusted,
     )
     return SessionService(services, FolderStore(state_dir), client.feed, str(state_dir))
+
+
+def serve_tcp(listener: socket.socket, announce: Callable[[str], None]) -> int:
+    """Serve the first client that connects; the exit code of the process."""
+    return serve_socket(build, listener, announce)
 
 
 def serve_stdio(source: BinaryIO, sink: BinaryIO) -> int:

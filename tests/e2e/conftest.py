@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e import editor
+
 Steersman = Callable[..., "subprocess.CompletedProcess[str]"]
 """Called with the words after `steersman`; `timeout` in seconds, `cwd` and `env` as in subprocess."""
 
@@ -29,6 +31,12 @@ def clean_env(tmp_path: Path) -> dict[str, str]:
         "NO_COLOR": "1",
         "COLUMNS": "100",
     }
+
+
+@pytest.fixture(params=editor.TRANSPORTS)
+def over_every_transport(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The test runs once over stdio and once over TCP."""
+    monkeypatch.setattr(editor, "transport", request.param)
 
 
 @pytest.fixture

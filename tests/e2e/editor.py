@@ -1,9 +1,11 @@
-"""An editor for end-to-end tests: pytest-lsp's client, a real server over stdio, real files, real buffers."""
+"""An editor for end-to-end tests: pytest-lsp's client, a real server process, real files, real buffers."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -18,6 +20,9 @@ from pytest_lsp import LanguageClient, client_capabilities, make_test_lsp_client
 
 DEADLINE = 20.0
 COMMAND = [sys.executable, "-m", "steersman", "serve"]
+TRANSPORTS = ("stdio", "tcp")
+transport = "stdio"
+"""How the editors reach their servers; the fixture `over_every_transport` sets it."""
 ALL = ("events", "approvals")
 ASKED = (
     "steersman/question/ask",
@@ -245,6 +250,27 @@ def _make_client(holder: list[Editor]) -> LanguageClient:
     return client
 
 
+async def listening(env: dict[str, str] | None = None) -> tuple[asyncio.subprocess.Process, int]:
+    """A server that waits for a client on the loopback interface, and the port that it told."""
+    server = await asyncio.create_subprocess_exec(
+        *COMMAND, "--tcp", "127.0.0.1:0", stdin=subprocess.DEVNULL, stderr=subprocess.PIPE, env=env
+    )
+    assert server.stderr is not None
+    async with asyncio.timeout(DEADLINE):
+        told = (await server.stderr.readline()).decode()
+    assert told.startswith("steersman: listening on 127.0.0.1:"), told
+    return server, int(told.rpartition(":")[2])
+
+
+async def _start(client: LanguageClient, env: dict[str, str] | None) -> None:
+    if transport == "stdio":
+        await client.start_io(*COMMAND, env=env)
+        return
+    client._server, port = await listening(env)
+    await client.start_tcp("127.0.0.1", port)
+    client._async_tasks.append(asyncio.create_task(client._server_exit()))
+
+
 async def _drop_requests(client: LanguageClient) -> None:
     """Give up the server's requests that are not answered: pygls cannot end them after its server died."""
     open_now = [f for f in client.protocol._request_futures.values() if isinstance(f, asyncio.Task)]
@@ -275,7 +301,7 @@ async def editor(
     holder: list[Editor] = []
     client = _make_client(holder)
     holder.append(Editor(client, folder))
-    await client.start_io(*COMMAND, env=env)
+    await _start(client, env)
     capabilities = client_capabilities(profile)
     if offers is not None:
         members: dict[str, Any] = {name: {} for name in offers}
@@ -299,4 +325,8 @@ async def editor(
             await server.wait()
         else:
             await client.shutdown_session()
-        await client.stop()
+        # A server that was killed may have left the last words to it unread: the system says so on a socket.
+        with contextlib.suppress(*[ConnectionResetError] if kill else []):
+            await client.stop()
+        if isinstance(client.protocol.writer, asyncio.StreamWriter):
+            client.protocol.writer.close()  # pygls closes pipes only

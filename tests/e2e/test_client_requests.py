@@ -13,6 +13,8 @@ from lsprotocol import types
 
 from tests.e2e.editor import ALL, Editor, call, editor, script
 
+pytestmark = pytest.mark.usefixtures("over_every_transport")
+
 TESTS = "steersman/tests/run"
 COMMAND = "steersman/command/run"
 QUESTION = "steersman/question/ask"

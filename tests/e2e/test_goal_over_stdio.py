@@ -12,6 +12,8 @@ import pytest
 
 from tests.e2e.editor import Editor, call, editor, script
 
+pytestmark = pytest.mark.usefixtures("over_every_transport")
+
 WRONG = "def total(items):\n    return sum(items) - 1\n"
 EDIT = {"old_text": "sum(items) - 1", "new_text": "sum(items)"}
 PROOF = [sys.executable, "-c", "from cart import total; assert total([1, 2]) == 3"]

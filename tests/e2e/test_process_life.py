@@ -25,13 +25,15 @@ GONE_SECONDS = 4.0
 
 
 class Server:
-    """A real server process and a plain client on its pipes."""
+    """A real server process and a plain client on its pipes, or on another wire."""
 
-    def __init__(self, process: asyncio.subprocess.Process) -> None:
-        assert process.stdout is not None
-        assert process.stdin is not None
+    def __init__(self, process: asyncio.subprocess.Process, wire: Wire | None = None) -> None:
         self.process = process
-        self.wire = Wire(process.stdout, process.stdin)
+        if wire is None:
+            assert process.stdout is not None
+            assert process.stdin is not None
+            wire = Wire(process.stdout, process.stdin)
+        self.wire = wire
 
     async def code(self) -> int:
         async with asyncio.timeout(GONE_SECONDS):

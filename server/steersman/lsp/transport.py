@@ -99,11 +99,16 @@ def _arm_hard_end(code: int) -> None:
     timer.start()
 
 
-def serve_stdio(build: Build, source: BinaryIO, sink: BinaryIO) -> int:
-    """Serve on the claimed stdin and stdout until the client is gone; the exit code of the process."""
+def log_to_stderr() -> None:
+    """Warnings and errors of the process go to stderr, which editors show as the server's log."""
     logging.basicConfig(
         stream=sys.stderr, level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s"
     )
+
+
+def serve_stdio(build: Build, source: BinaryIO, sink: BinaryIO) -> int:
+    """Serve on the claimed stdin and stdout until the client is gone; the exit code of the process."""
+    log_to_stderr()
 
     async def main() -> int:
         return await serve(build, StdinSource(source), StdoutSink(sink), hard_end=True)

@@ -17,6 +17,8 @@ from pygls.exceptions import JsonRpcException
 from tests.e2e.editor import Editor, call, editor, script
 from tests.fixtures.provider import DONE, fin, provider, reply, stall, tc, txt, use
 
+pytestmark = pytest.mark.usefixtures("over_every_transport")
+
 WRONG = "def total(items):\n    return sum(items) - 1\n"
 RIGHT = "def total(items):\n    return sum(items)\n"
 TEST = "from cart import total\n\n\ndef test_total():\n    assert total([1, 2]) == 3\n"
