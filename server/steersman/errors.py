@@ -59,6 +59,16 @@ class SessionLocked(RequestRefused):
 class SessionCorrupt(RequestRefused):
     kind = "sessionCorrupt"
 
+    @classmethod
+    def at(cls, seq: int, reason: str) -> SessionCorrupt:
+        """The log is damaged at event `seq`; `reason` is a sentence without its end."""
+        return cls(
+            f"The session's log is damaged at event {seq}: {reason}. "
+            "Open it read-only to see what is whole, export it, or repair it.",
+            seq=seq,
+            reason=reason,
+        )
+
 
 class SessionReadOnly(RequestRefused):
     kind = "sessionReadOnly"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from steersman.domain.events import CHUNK, StoredEvent
-from steersman.errors import SessionLocked, SessionNotFound, StorageFailed
+from steersman.errors import SessionCorrupt, SessionLocked, SessionNotFound, StorageFailed
 from steersman.ports.event_log import SessionStore
 from steersman.ports.event_log_memory import MemoryStore
 from tests.unit.store.rows import ClosingStore, row, rows, scanned
@@ -263,3 +263,60 @@ async def test_the_double_fails_on_demand() -> None:
     await again.append([row(1)])
     assert store.sessions[ID].rows == [row(1)]
     await again.close()
+
+
+async def test_a_fork_begins_with_rows_and_has_the_blobs_of_the_other(store: SessionStore) -> None:
+    parent = await store.create(ID, None)
+    key = sha256(b"content").hexdigest()
+    await parent.append(rows(1, 5), {key: b"content"})
+    child = await store.fork("s-child", "file:///w", rows(1, 3), ID)
+    assert await child.read(0, 10) == rows(1, 3)
+    assert await child.blob(key) == b"content"
+    await child.append(rows(4, 4))
+    assert len(await scanned(child)) == 4
+    assert await parent.read(0, 10) == rows(1, 5)
+    await child.close()
+    await parent.close()
+
+
+async def test_a_fork_of_nobody_leaves_nothing(store: SessionStore) -> None:
+    with pytest.raises(SessionNotFound):
+        await store.fork("s-child", None, rows(1, 3), "s-nobody")
+    assert await store.count() == 0
+
+
+async def test_a_cut_log_ends_where_it_was_cut_and_goes_on_there(store: SessionStore) -> None:
+    log = await store.create(ID, None)
+    key = sha256(b"content").hexdigest()
+    await log.append(rows(1, 9), {key: b"content"})
+    await log.close()
+    await store.cut(ID, 6)
+    again = await store.open(ID)
+    assert await again.read(0, 100) == rows(1, 6)
+    assert await again.blob(key) == b"content"
+    await again.append(rows(7, 8))
+    assert [event.seq for event in await scanned(again)] == list(range(1, 9))
+    await again.close()
+
+
+async def test_a_log_that_is_open_or_too_short_is_not_cut(store: SessionStore) -> None:
+    log = await store.create(ID, None)
+    await log.append(rows(1, 3))
+    with pytest.raises(SessionLocked):
+        await store.cut(ID, 2)
+    await log.close()
+    with pytest.raises(SessionCorrupt):
+        await store.cut(ID, 4)
+    with pytest.raises(SessionNotFound):
+        await store.cut("s-nobody", 1)
+    reader = await store.open_reader(ID)
+    assert await reader.read(0, 10) == rows(1, 3)
+
+
+async def test_absent_blobs_are_those_that_nobody_stored(store: SessionStore) -> None:
+    log = await store.create(ID, None)
+    key = sha256(b"content").hexdigest()
+    await log.append([], {key: b"content"})
+    assert await log.absent_blobs([key, "f" * 64]) == {"f" * 64}
+    assert await log.absent_blobs([]) == set()
+    await log.close()

@@ -6,14 +6,15 @@ It keeps rows across close and reopen, holds one writer a session, and fails on 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from hashlib import sha256
+from pathlib import Path
 
 import msgspec
 
 from steersman.domain.events import CHUNK, StoredEvent
 from steersman.domain.ids import is_session_id
-from steersman.errors import SessionLocked, SessionNotFound, StorageFailed
+from steersman.errors import SessionCorrupt, SessionLocked, SessionNotFound, StorageFailed
 from steersman.ports.event_log import EventLog, EventReader, SessionRef, SessionStore
 
 _BATCH = 1000
@@ -26,6 +27,8 @@ class MemorySession:
         self.rows: list[StoredEvent] = []
         self.blobs: dict[str, bytes] = {}
         self.header: bytes | None = None
+        self.transcript: str | None = None
+        self.kept: list[list[StoredEvent]] = []
         self.writer: MemoryLog | None = None
 
 
@@ -61,6 +64,10 @@ class MemoryReader:
     async def blob(self, digest: str) -> bytes | None:
         await self._pause()
         return self._session.blobs.get(digest)
+
+    async def absent_blobs(self, digests: Collection[str]) -> set[str]:
+        await self._pause()
+        return set(digests) - self._session.blobs.keys()
 
     async def close(self) -> None:
         self._closed = True
@@ -125,12 +132,28 @@ class MemoryStore:
         self.sessions[session_id] = MemorySession()
         return await self.open(session_id)
 
+    async def fork(
+        self, session_id: str, workspace_folder: str | None, first: Sequence[StoredEvent], blobs_of: str
+    ) -> EventLog:
+        blobs = dict(self._session(blobs_of).blobs)
+        log = await self.create(session_id, workspace_folder)
+        await log.append(first, blobs)
+        return log
+
+    async def cut(self, session_id: str, through_seq: int) -> None:
+        session = self._session(session_id)
+        if session.writer is not None:
+            raise _locked(session_id)
+        whole = [row.seq for row in session.rows[:through_seq]] == list(range(1, through_seq + 1))
+        if not whole:
+            raise SessionCorrupt.at(through_seq, "is missing")
+        session.kept.append(session.rows)
+        session.rows = session.rows[:through_seq]
+
     async def open(self, session_id: str) -> EventLog:
         session = self._session(session_id)
         if session.writer is not None:
-            raise SessionLocked(
-                f"Session {session_id} is open elsewhere.", holder={"pid": 0, "host": "memory"}
-            )
+            raise _locked(session_id)
         session.writer = MemoryLog(session_id, session, self)
         return session.writer
 
@@ -147,11 +170,13 @@ class MemoryStore:
         if (session := self.sessions.get(session_id)) is not None:
             session.header = header
 
+    async def keep_transcript(self, session_id: str, text: str) -> Path:
+        self._session(session_id).transcript = text
+        return Path("/memory") / session_id / "transcript.md"
+
     async def delete(self, session_id: str) -> None:
         if self._session(session_id).writer is not None:
-            raise SessionLocked(
-                f"Session {session_id} is open elsewhere.", holder={"pid": 0, "host": "memory"}
-            )
+            raise _locked(session_id)
         del self.sessions[session_id]
 
     def _session(self, session_id: str) -> MemorySession:
@@ -159,6 +184,10 @@ class MemoryStore:
         if session is None:
             raise SessionNotFound(f"There is no session {session_id!r}.")
         return session
+
+
+def _locked(session_id: str) -> SessionLocked:
+    return SessionLocked(f"Session {session_id} is open elsewhere.", holder={"pid": 0, "host": "memory"})
 
 
 _port: type[SessionStore] = MemoryStore  # the type checker holds the double to the port

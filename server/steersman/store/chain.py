@@ -66,12 +66,13 @@ def extend(session_id: str, head: Head, events: Iterable[StoredEvent]) -> tuple[
 
 
 class Verifier:
-    """Follows the chain row by row, from the first to `head`."""
+    """Follows the chain row by row, from the first to `head`. `strangers`: the file holds other rows too."""
 
-    def __init__(self, session_id: str, head: Head) -> None:
+    def __init__(self, session_id: str, head: Head, strangers: bool = False) -> None:
         self._session = session_id.encode()
         self._hash = start(session_id).hash
         self.head = head
+        self._strangers = strangers
         self.seq = 0
         """The last row that was verified."""
 
@@ -96,8 +97,11 @@ class Verifier:
         )
 
     def finish(self) -> None:
-        """Check the end. Raises LogViolation: the last rows are missing, or the head is another one."""
+        """Check the end. Raises LogViolation: rows are missing or too many, or the head is another one."""
         if self.seq != self.head.seq:
             raise LogViolation(self.seq + 1, f"is missing: the log ends at event {self.head.seq}")
+        if self._strangers:
+            reason = "was never appended: the file holds rows that are not of this log"
+            raise LogViolation(self.seq + 1, reason)
         if self._hash != self.head.hash:
             raise LogViolation(max(self.seq, 1), "is damaged: the log's head has another hash")

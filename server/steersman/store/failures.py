@@ -7,7 +7,7 @@ import sqlite3
 from pathlib import Path
 from typing import Final
 
-from steersman.errors import StorageFailed
+from steersman.errors import RequestRefused, SessionCorrupt, StorageFailed
 
 _FULL: Final = "The disk is full. Free some space, then open the session again"
 _READ_ONLY: Final = "The session's folder cannot be written. Make it writable, or open the session read-only"
@@ -37,6 +37,7 @@ _BY_SQLITE_CODE: Final = {
     sqlite3.SQLITE_CORRUPT: _DAMAGED,
     sqlite3.SQLITE_NOTADB: _DAMAGED,
 }
+_DAMAGE_CODES: Final = frozenset(code for code, advice in _BY_SQLITE_CODE.items() if advice is _DAMAGED)
 _BY_ERRNO: Final = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
@@ -58,6 +59,13 @@ def storage_failed(error: Exception, path: Path) -> StorageFailed:
     else:
         advice = _BY_SQLITE_CODE.get(primary_code(error), _OTHER)
     return StorageFailed(f"{advice}. ({path}: {error})")
+
+
+def read_failed(error: Exception, path: Path, seq: int = 1) -> RequestRefused:
+    """As `storage_failed`, where a file that no longer holds what was written is told as damage at `seq`."""
+    if isinstance(error, UnicodeDecodeError) or primary_code(error) in _DAMAGE_CODES:
+        return SessionCorrupt.at(seq, f"{path.name} is damaged ({error})")
+    return storage_failed(error, path)
 
 
 def primary_code(error: Exception) -> int:

@@ -13,21 +13,24 @@ import shutil
 import sqlite3
 import stat
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from steersman.domain.events import StoredEvent
 from steersman.domain.ids import is_session_id
 from steersman.errors import SessionNotFound, StorageFailed
 from steersman.ports.event_log import EventLog, EventReader, SessionRef, SessionStore
-from steersman.store import schema
-from steersman.store.failures import storage_failed
+from steersman.store import rows, schema, seed
+from steersman.store.failures import ERRORS, read_failed, storage_failed
 from steersman.store.mounts import refuse_network
+from steersman.store.seed import sync_folder
 from steersman.store.sqlite_log import open_log, take_lock
 from steersman.store.sqlite_reader import Beside, SqliteReader
 
 _DATABASE: Final = "session.db"
 _HEADER: Final = "header.json"
+_TRANSCRIPT: Final = "transcript.md"
 _LOCK: Final = "lock"
 _HEADER_BYTES: Final = 1024 * 1024
 
@@ -43,8 +46,41 @@ class FolderStore:
         self._header_order = asyncio.Lock()
 
     async def create(self, session_id: str, workspace_folder: str | None) -> EventLog:
-        await asyncio.to_thread(self._make, session_id, workspace_folder)
+        def draw(database: Path) -> None:
+            schema.create(database, session_id, workspace_folder)
+
+        await asyncio.to_thread(self._make, session_id, draw)
         return await self.open(session_id)
+
+    async def fork(
+        self, session_id: str, workspace_folder: str | None, first: Sequence[StoredEvent], blobs_of: str
+    ) -> EventLog:
+        parent = self._folder(blobs_of) / _DATABASE
+
+        def draw(database: Path) -> None:
+            def fill(source: sqlite3.Connection) -> None:
+                database.unlink(missing_ok=True)
+                seed.make(database, session_id, workspace_folder, first, rows.readable_blobs(source))
+
+            Beside(parent, blobs_of).read(fill)
+
+        await asyncio.to_thread(self._make, session_id, draw)
+        return await self.open(session_id)
+
+    async def cut(self, session_id: str, through_seq: int) -> None:
+        path = self._folder(session_id) / _DATABASE
+        try:
+            await asyncio.to_thread(seed.cut, path, session_id, through_seq)
+        except ERRORS as error:
+            raise read_failed(error, path) from error
+
+    async def keep_transcript(self, session_id: str, text: str) -> Path:
+        path = self._folder(session_id) / _TRANSCRIPT
+        try:
+            await asyncio.to_thread(_replace, path, text.encode())
+        except OSError as error:
+            raise storage_failed(error, path) from error
+        return path
 
     async def open(self, session_id: str) -> EventLog:
         folder = self._folder(session_id)
@@ -88,8 +124,11 @@ class FolderStore:
             raise storage_failed(error, self._sessions) from error
         yield from (entry for entry in entries if is_session_id(entry.name) and _is_folder(entry))
 
-    def _make(self, session_id: str, workspace_folder: str | None) -> None:
-        """Build the folder under another name and rename it: a session exists whole or not at all."""
+    def _make(self, session_id: str, draw: Callable[[Path], None]) -> None:
+        """Build the folder under another name and rename it: a session exists whole or not at all.
+
+        `draw` makes the database at the path that it is given.
+        """
         if not is_session_id(session_id):
             raise StorageFailed(f"{session_id!r} is not a session id.")
         target = self._sessions / session_id
@@ -100,13 +139,13 @@ class FolderStore:
                 raise StorageFailed(f"There is a session {session_id} already. Open it, or use another id.")
             draft = Path(tempfile.mkdtemp(prefix=".new-", dir=self._sessions))
             try:
-                schema.create(draft / _DATABASE, session_id, workspace_folder)
-                _sync_folder(draft)
+                draw(draft / _DATABASE)
+                sync_folder(draft)
                 draft.rename(target)
             except BaseException:
                 shutil.rmtree(draft, ignore_errors=True)
                 raise
-            _sync_folder(self._sessions)
+            sync_folder(self._sessions)
         except (OSError, sqlite3.Error) as error:
             raise storage_failed(error, target) from error
 
@@ -140,17 +179,24 @@ def _ref(folder: Path) -> SessionRef:
 
 
 def _replace_header(folder: Path, header: bytes) -> None:
-    draft: str | None = None
     try:
-        descriptor, draft = tempfile.mkstemp(prefix=".header-", dir=folder)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(header)
-        Path(draft).replace(folder / _HEADER)
+        _replace(folder / _HEADER, header)
     except OSError as error:
         _log.warning("the header of %s was not stored: %s", folder.name, error)
-        if draft is not None:
-            with contextlib.suppress(OSError):
-                Path(draft).unlink()
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write a file whole, or leave the one that is there. Raises OSError."""
+    descriptor, name = tempfile.mkstemp(prefix=f".{path.stem}-", dir=path.parent)
+    draft = Path(name)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        draft.replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            draft.unlink()
+        raise
 
 
 def _delete(folder: Path, session_id: str) -> None:
@@ -175,16 +221,6 @@ def _remove(entry: Path) -> None:
         shutil.rmtree(entry)
     else:
         entry.unlink()
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make renames and new names in `folder` durable. Windows has no such thing and needs none."""
-    if os.name == "posix":
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
 
 
 _port: type[SessionStore] = FolderStore  # the type checker holds the adapter to the port

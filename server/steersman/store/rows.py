@@ -6,11 +6,14 @@ import contextlib
 import copy
 import operator
 import sqlite3
+from collections.abc import Collection, Iterator
 from hashlib import sha256
 from typing import Final, NamedTuple
 
+import msgspec
+
 from steersman.domain.events import StoredEvent
-from steersman.errors import LogViolation, StorageFailed
+from steersman.errors import LogViolation, SessionCorrupt, StorageFailed
 from steersman.store.chain import Head, Verifier
 from steersman.store.failures import primary_code
 
@@ -50,25 +53,28 @@ class Batch(NamedTuple):
 def read_page(
     connection: sqlite3.Connection, session_id: str, after_seq: int, limit: int
 ) -> list[StoredEvent]:
-    """Up to `limit` rows after `after_seq`, as they stand. Raises StorageFailed: a column lost its type."""
+    """Up to `limit` rows after `after_seq`, as they stand. Raises SessionCorrupt: a column lost its type."""
     rows = connection.execute(_PAGE, (session_id, min(after_seq, _HIGHEST), max(min(limit, _HIGHEST), 0)))
+    events: list[StoredEvent] = []
     try:
-        return [
-            StoredEvent(
-                seq=seq,
-                time=operator.index(time),
-                type=type_.decode(errors="replace"),
-                data=bytes(memoryview(data)),
-                ignorable=bool(ignorable),
+        for seq, time, type_, ignorable, data in rows:
+            events.append(
+                StoredEvent(
+                    seq=seq,
+                    time=operator.index(time),
+                    type=type_.decode(errors="replace"),
+                    data=bytes(memoryview(data)),
+                    ignorable=bool(ignorable),
+                )
             )
-            for seq, time, type_, ignorable, data in rows
-        ]
     except (TypeError, AttributeError) as error:
-        raise StorageFailed(_DAMAGED) from error
+        seq = events[-1].seq + 1 if events else after_seq + 1
+        raise SessionCorrupt.at(seq, "a column does not hold its type") from error
+    return events
 
 
 def read_head(connection: sqlite3.Connection, session_id: str) -> Head:
-    """The log's head as the last commit left it. Raises StorageFailed: it is damaged."""
+    """The log's head as the last commit left it. Raises SessionCorrupt: it is damaged."""
     row = connection.execute(
         "SELECT last_seq, last_hash FROM meta WHERE session = ?", (session_id,)
     ).fetchone()
@@ -86,20 +92,60 @@ def read_blob(connection: sqlite3.Connection, digest: str) -> bytes | None:
     return content
 
 
+def whole_rows(connection: sqlite3.Connection, session_id: str, through_seq: int) -> Iterator[StoredEvent]:
+    """The rows from the first to `through_seq`, verified, chunks with their data.
+
+    Raises:
+        LogViolation: a row on the way is not what was written.
+        sqlite3.Error: it cannot be read.
+    """
+    verifier = Verifier(session_id, Head(seq=through_seq, hash=b""))
+    with contextlib.closing(connection.execute(_CHAIN, (session_id, 0, through_seq, -1))) as found:
+        for row in found:
+            yield msgspec.structs.replace(verifier.take(*row), data=row[4])
+    if verifier.seq != through_seq:
+        raise LogViolation(verifier.seq + 1, "is missing")
+
+
+def readable_blobs(connection: sqlite3.Connection) -> Iterator[tuple[str, bytes]]:
+    """Every blob with its digest. What is damaged is passed over. Raises sqlite3.Error: the disk fails."""
+    digests: list[str] = []
+    with _passing_over_damage():
+        digests += [row[0] for row in connection.execute("SELECT digest FROM blobs")]
+    for digest in digests:
+        content = None
+        with _passing_over_damage():
+            content = read_blob(connection, digest)
+        if content is not None:
+            yield digest, content
+
+
+@contextlib.contextmanager
+def _passing_over_damage() -> Iterator[None]:
+    try:
+        yield
+    except (StorageFailed, UnicodeDecodeError):
+        pass
+    except sqlite3.DatabaseError as error:
+        if primary_code(error) != sqlite3.SQLITE_CORRUPT:
+            raise
+
+
+def absent_blobs(connection: sqlite3.Connection, digests: Collection[str]) -> set[str]:
+    """Those of `digests` that no blob has. Contents are not looked at."""
+    kept = {row[0] for row in connection.execute("SELECT digest FROM blobs")} if digests else set()
+    return set(digests) - kept
+
+
 def scan_batch(connection: sqlite3.Connection, session_id: str, verifier: Verifier | None) -> Batch:
     """The next verified rows of a scan (from the first one without `verifier`, which is not changed).
 
     Raises:
-        StorageFailed, sqlite3.Error: the file cannot be read.
+        SessionCorrupt, sqlite3.Error: the file cannot be read.
     """
-    if verifier is None:
-        head, strangers = _survey(connection, session_id)
-        if strangers:
-            reason = "was never appended: the file holds rows that are not of this log"
-            return Batch([], LogViolation(head.seq + 1, reason), None, True)
-        verifier = Verifier(session_id, head)
-    else:
-        verifier = copy.copy(verifier)
+    verifier = (
+        Verifier(session_id, *_survey(connection, session_id)) if verifier is None else copy.copy(verifier)
+    )
     events: list[StoredEvent] = []
     try:
         done = _verify_rows(connection, session_id, verifier, events)
@@ -138,5 +184,5 @@ def _verify_rows(
 
 def _head(seq: object, digest: object) -> Head:
     if not isinstance(seq, int) or not isinstance(digest, bytes):
-        raise StorageFailed(_DAMAGED)
+        raise SessionCorrupt.at(1, "the log's head does not hold its types")
     return Head(seq=seq, hash=digest)

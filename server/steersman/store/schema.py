@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final
 
 from steersman.domain.events import FORMAT_VERSION
-from steersman.errors import StorageFailed
+from steersman.errors import SessionCorrupt, SessionNotFound, StorageFailed
 from steersman.store import chain
 
 APPLICATION_ID: Final = 0x53544552  # "STER"
@@ -77,14 +77,16 @@ def migrate(connection: sqlite3.Connection) -> None:
 
 def check_file(path: Path) -> os.stat_result:
     """The status of the database's file, which must be there and hold something: SQLite takes an empty
-    file for a new database. Raises StorageFailed, OSError.
+    file for a new database. Raises SessionCorrupt, SessionNotFound, OSError.
     """
     try:
         status = path.stat()
     except FileNotFoundError as error:
-        raise StorageFailed(f"{path} is missing. Restore it from a backup, or delete the session.") from error
+        if not path.parent.exists():
+            raise SessionNotFound(f"The session {path.parent.name} was deleted.") from error
+        raise SessionCorrupt.at(1, f"{path.name} is missing") from error
     if not stat.S_ISREG(status.st_mode) or status.st_size == 0:
-        raise StorageFailed(f"{path} is empty or no file. Restore it from a backup, or delete the session.")
+        raise SessionCorrupt.at(1, f"{path.name} is empty or no file")
     return status
 
 
@@ -92,13 +94,12 @@ def check(connection: sqlite3.Connection, path: Path, session_id: str) -> None:
     """Make sure that this is the session's log in a format that this version can read.
 
     Raises:
-        StorageFailed: another file, another session's, or a newer format.
+        SessionCorrupt: another file, or another session's.
+        StorageFailed: a newer format.
         sqlite3.Error: it cannot be read.
     """
     if _number(connection, "application_id") != APPLICATION_ID:
-        raise StorageFailed(
-            f"{path} is not a Steersman session. Move it away, or restore the session's file."
-        )
+        raise SessionCorrupt.at(1, f"{path.name} is not a Steersman session")
     version = _number(connection, "user_version")
     if version > FORMAT_VERSION:
         raise StorageFailed(
@@ -106,9 +107,7 @@ def check(connection: sqlite3.Connection, path: Path, session_id: str) -> None:
             f"{FORMAT_VERSION}); update Steersman to open it."
         )
     if version < 1 or [session_id] != [row[0] for row in connection.execute("SELECT session FROM meta")]:
-        raise StorageFailed(
-            f"{path} does not hold the session {session_id}. Restore the session's file from a backup."
-        )
+        raise SessionCorrupt.at(1, f"{path.name} does not hold the session {session_id}")
 
 
 @contextlib.contextmanager

@@ -17,7 +17,7 @@ import msgspec
 from steersman.domain.events import StoredEvent
 from steersman.errors import SessionLocked, SteersmanError, StorageFailed
 from steersman.store import chain, rows, schema
-from steersman.store.failures import ERRORS, storage_failed
+from steersman.store.failures import ERRORS, read_failed, storage_failed
 from steersman.store.lock import ProcessLock, read_holder
 from steersman.store.mounts import refuse_network
 from steersman.store.sqlite_reader import SqliteReader
@@ -55,7 +55,8 @@ async def open_log(path: Path, session_id: str) -> SqliteLog:
 
     Raises:
         SessionLocked: another server has it (`holder` says which, as far as known).
-        StorageFailed: a network folder, a missing, foreign, newer or damaged file, a disk that fails.
+        SessionCorrupt: a missing, foreign or damaged file.
+        StorageFailed: a network folder, a newer file, a disk that fails.
         FileNotFoundError: the session's folder is gone.
     """
     taken: list[Taken] = []
@@ -74,7 +75,7 @@ async def open_log(path: Path, session_id: str) -> SqliteLog:
     except FileNotFoundError:
         raise
     except ERRORS as error:
-        raise storage_failed(error, path) from error
+        raise read_failed(error, path) from error
     return SqliteLog(session_id, path, database, taken[0])
 
 

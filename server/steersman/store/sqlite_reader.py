@@ -5,15 +5,15 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import sqlite3
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final, Protocol, TypeVar
 
 from steersman.domain.events import StoredEvent
-from steersman.errors import StorageFailed
+from steersman.errors import RequestRefused, StorageFailed
 from steersman.store import rows, schema
-from steersman.store.failures import ERRORS, storage_failed
+from steersman.store.failures import ERRORS, read_failed
 
 T = TypeVar("T")
 _ATTEMPTS: Final = 3
@@ -44,9 +44,8 @@ class SqliteReader:
         return self._session_id
 
     async def read(self, after_seq: int, limit: int) -> list[StoredEvent]:
-        return await self._run(
-            partial(rows.read_page, session_id=self._session_id, after_seq=after_seq, limit=limit)
-        )
+        work = partial(rows.read_page, session_id=self._session_id, after_seq=after_seq, limit=limit)
+        return await self._run(work, at=after_seq + 1)
 
     async def scan(self) -> AsyncIterator[Sequence[StoredEvent]]:
         """See the port. All rows before a violation are yielded first."""
@@ -65,16 +64,20 @@ class SqliteReader:
     async def blob(self, digest: str) -> bytes | None:
         return await self._run(partial(rows.read_blob, digest=digest))
 
+    async def absent_blobs(self, digests: Collection[str]) -> set[str]:
+        return await self._run(partial(rows.absent_blobs, digests=digests))
+
     async def close(self) -> None:
         await self._source.close()
 
-    async def _run(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def _run(self, work: Callable[[sqlite3.Connection], T], at: int = 1) -> T:
+        """`at` is the event that `work` begins with, where damage is told if nothing is known better."""
         if self._source.is_closed:
             raise StorageFailed(f"The session {self._session_id} was closed. Open it again.")
         try:
             return await self._source.run(work)
         except ERRORS as error:
-            raise storage_failed(error, self._path) from error
+            raise read_failed(error, self._path, at) from error
 
 
 class Beside:
@@ -93,19 +96,20 @@ class Beside:
         self.is_closed = False
 
     async def run(self, work: Callable[[sqlite3.Connection], T]) -> T:
-        return await asyncio.to_thread(self._attempt, work)
+        return await asyncio.to_thread(self.read, work)
 
     async def close(self) -> None:
         self.is_closed = True
 
-    def _attempt(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    def read(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        """Call `work` with a connection, on this thread."""
         for _ in range(_ATTEMPTS):
             before = self._fingerprint()
             if before is None:
                 break
             try:
                 result = self._read(work, "mode=ro&immutable=1")
-            except (sqlite3.Error, UnicodeDecodeError, StorageFailed):
+            except (sqlite3.Error, UnicodeDecodeError, RequestRefused):
                 if self._fingerprint() == before:
                     raise
             else:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from steersman.errors import StorageFailed
+from steersman.errors import SessionNotFound
 from steersman.store import rows as queries
 from steersman.store.sqlite_reader import Beside
 from tests.unit.store.rows import ClosingStore, rows, scanned
@@ -75,7 +75,7 @@ async def test_a_session_that_disappears_under_a_reader_is_told(store: ClosingSt
     await (await store.create("s-1", None)).close()
     reader = await store.open_reader("s-1")
     await store.delete("s-1")
-    with pytest.raises(StorageFailed, match="missing"):
+    with pytest.raises(SessionNotFound, match="deleted"):
         await reader.read(0, 1)
 
 

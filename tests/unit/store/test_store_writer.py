@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from steersman.domain.events import StoredEvent
-from steersman.errors import SessionLocked, StorageFailed
+from steersman.errors import SessionCorrupt, SessionLocked, StorageFailed
 from steersman.ports.event_log import EventLog
 from steersman.store import schema, sqlite_log
 from steersman.store.failures import storage_failed
@@ -146,7 +146,7 @@ async def test_a_failed_open_gives_the_lock_back(store: ClosingStore, database: 
     await (await store.create("s-1", None)).close()
     content = database.read_bytes()
     database.write_bytes(b"junk" * 1000)
-    with pytest.raises(StorageFailed):
+    with pytest.raises(SessionCorrupt):
         await store.open("s-1")
     database.write_bytes(content)
     await store.open("s-1")
