@@ -1,4 +1,4 @@
-"""What a step costs beside the model: twenty chunks and one cheap tool call, over stdio, a provider on loopback.
+"""What a step costs beside the model: twenty chunks and one cheap tool call, with a provider on loopback.
 
 The floor does the same with nothing in between (floor_loop.py). Early and late steps tell whether it grows.
 """
