@@ -176,6 +176,24 @@ def test_a_person_at_a_terminal_is_asked(
     assert mark.exists() is ran
 
 
+@pytest.mark.parametrize(("line", "told"), [("2\n", "The user answered: right"), ("\n", "without an answer")])
+def test_a_person_at_a_terminal_answers_a_question(
+    folder: Path, tmp_path: Path, clean_env: dict[str, str], line: str, told: str
+) -> None:
+    lines = [call("ask_user", question="Which way?", choices=["left", "right"]), {"text": "ok"}]
+    ours, theirs = pty.openpty()
+    run = started(words(folder, tmp_path, *lines), clean_env, stdin=theirs)
+    os.close(theirs)
+    wait_for_text(run, b"own words")
+    os.write(ours, line.encode())
+    out, _ = run.communicate(timeout=30)
+    os.close(ours)
+    assert run.returncode == 0, out
+    kept = Path(clean_env["XDG_STATE_HOME"])
+    log = b"".join(path.read_bytes() for path in kept.rglob("*") if path.is_file())
+    assert told.encode() in log
+
+
 async def test_an_endpoint_is_asked_with_the_key_of_the_environment_alone(
     folder: Path, clean_env: dict[str, str]
 ) -> None:

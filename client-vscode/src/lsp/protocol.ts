@@ -716,13 +716,14 @@ export interface QuestionAnswered {
   by: 'human' | 'steer' | 'timeout' | 'cancelled';
 }
 
-/** A question of the model to the person, before its call starts. */
+/** A question to the person: the model's, before its call starts, or a check's (`checkId`). */
 export interface QuestionAsked {
   questionId: string;
-  callId: string;
-  turn: number;
   text: string;
+  callId?: string;
+  turn?: number;
   choices?: string[];
+  checkId?: string;
 }
 
 /** None: the person closed the question without an answer. */

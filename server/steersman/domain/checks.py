@@ -67,11 +67,6 @@ def kind_of(check: Check) -> str:
     return str(type(check).__struct_config__.tag)
 
 
-def runs_here(check: Check) -> bool:
-    """Whether the harness itself can run the check, without a client or a second model."""
-    return isinstance(check, CommandCheck | FileCheck | TestsCheck)
-
-
 CheckStatus = Literal["pass", "fail", "skipped", "timeout", "noTests"]
 Verdict = Literal["pass", "fail", "none", "needs-review"]
 

@@ -70,13 +70,17 @@ class ApprovalDecided(EventData, frozen=True):
 
 
 class QuestionAsked(EventData, frozen=True):
-    """A question of the model to the person, before its call starts."""
+    """A question to the person: the model's, before its call starts, or a check's (`check_id`).
+
+    `call_id` is None for a prompt's checks; `turn` only where none is open, and then it is not logged.
+    """
 
     question_id: str
-    call_id: str
-    turn: int
     text: str
+    call_id: str | None = None
+    turn: int | None = None
     choices: list[str] | None = None
+    check_id: str | None = None
 
 
 class QuestionAnswered(EventData, frozen=True):

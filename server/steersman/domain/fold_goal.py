@@ -159,11 +159,19 @@ def called_in_goal(state: SessionState, name: str, arguments: str) -> SessionSta
     return _with(state, replace(goals, signatures=goals.signatures.set(signature, True), progressed=True))
 
 
-def changed_in_goal(state: SessionState) -> SessionState:
-    """A file was changed: that is progress, whatever was called."""
-    if state.turn is None or state.turn.round is None:
+def changed_in_goal(state: SessionState, edit: ev.EditApplied) -> SessionState:
+    """A file was changed: that is progress of a round, whatever was called, and a file to be checked."""
+    goals = state.goals
+    if goals.current is None or not goals.current.unfinished:
         return state
-    return _with(state, replace(state.goals, progressed=True))
+    changed = (
+        goals.changed if edit.kind == "create" or edit.kind == "edit" else goals.changed.discard(edit.uri)
+    )
+    now = edit.new_uri if edit.kind == "rename" else edit.uri
+    if now is not None and edit.kind != "delete":
+        changed = changed.set(now, True)
+    in_round = state.turn is not None and state.turn.round is not None
+    return _with(state, replace(goals, changed=changed, progressed=goals.progressed or in_round))
 
 
 def a_person_spoke(state: SessionState) -> SessionState:

@@ -21,7 +21,7 @@ def refuse(event: Event, reason: str) -> NoReturn:
     raise LogViolation(event.seq, f"{event.type}: {reason}")
 
 
-def open_turn(state: SessionState, event: Event, turn: int) -> OpenTurn:
+def open_turn(state: SessionState, event: Event, turn: int | None) -> OpenTurn:
     """The open turn, which must be number `turn`."""
     if state.turn is None:
         refuse(event, "no turn is open")
@@ -40,6 +40,11 @@ def open_step(state: SessionState, event: Event, turn: int, step: int) -> tuple[
 
 def with_step(state: SessionState, turn: OpenTurn, step: OpenStep | None) -> SessionState:
     return replace(state, turn=replace(turn, open_step=step))
+
+
+def nobody_answered(state: SessionState) -> SessionState:
+    """A person was asked in this turn, and the deadline came first."""
+    return state if state.turn is None else replace(state, turn=replace(state.turn, unanswered=True))
 
 
 def started_call(state: SessionState, event: Event, call_id: str) -> OpenCall:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from steersman.domain import events as ev
 from steersman.domain.fold_goal import called_in_goal, changed_in_goal
-from steersman.domain.fold_rules import open_step, refuse, require, started_call, with_step
+from steersman.domain.fold_rules import nobody_answered, open_step, refuse, require, started_call, with_step
 from steersman.domain.state import OpenCall, OpenStep, ResultEntry, SessionState
 
 NEEDS_START: Final = frozenset({"ok", "timeout", "aborted", "unknown"})
@@ -89,12 +89,13 @@ def _decided(state: SessionState, event: ev.Event, data: ev.ApprovalDecided) -> 
     allowed = state.allowed
     if data.decision == "allowSession" and asked.remember is not None and asked.risk != "destructive":
         allowed = allowed | {asked.remember}
-    return replace(state, approval=None, allowed=allowed)
+    state = replace(state, approval=None, allowed=allowed)
+    return nobody_answered(state) if data.by == "timeout" else state
 
 
 def _edit(state: SessionState, event: ev.Event, data: ev.EditPlanned | ev.EditApplied) -> SessionState:
     started_call(state, event, data.call_id)
-    return changed_in_goal(state) if isinstance(data, ev.EditApplied) else state
+    return changed_in_goal(state, data) if isinstance(data, ev.EditApplied) else state
 
 
 TOOL_REDUCERS: Final[dict[type[ev.EventData], Any]] = {

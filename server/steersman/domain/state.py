@@ -154,6 +154,8 @@ class GoalRecord(Frozen, frozen=True):
     closing: bool = False
     """The model has just completed or blocked the goal: one instruction to tell the person is due."""
     signatures: PMap[str, bool] = pmap()
+    changed: PMap[str, bool] = pmap()
+    """URIs of the files that were changed since the goal began, and are there."""
     progressed: bool = False
     """The round in work changed something: a file, or it called what was never called before."""
     idle_rounds: int = 0
@@ -175,7 +177,8 @@ class EndedTurn(Frozen, frozen=True):
 class OpenTurn(Frozen, frozen=True):
     """The turn in work. `step` is the number of its last step, `claimed` what the next messages must be.
 
-    `round` is the goal round that started it; `human_step` the first step that showed a person's message.
+    `round` is the goal round that started it; `human_step` the first step that showed a person's message;
+    `unanswered` says that a person was asked and the deadline came first.
     """
 
     number: int
@@ -189,6 +192,7 @@ class OpenTurn(Frozen, frozen=True):
     cut_replies: int = 0
     round: GoalSource | None = None
     human_step: int | None = None
+    unanswered: bool = False
 
 
 class UserEntry(Frozen, frozen=True):

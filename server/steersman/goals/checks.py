@@ -16,17 +16,21 @@ from steersman.domain.checks import (
     CheckResult,
     CheckStatus,
     CommandCheck,
+    DiagnosticsCheck,
     FileCheck,
     TestsCheck,
+    UserCheck,
     kind_of,
 )
 from steersman.domain.ids import new_id
 from steersman.domain.receipts import TestReceipt
 from steersman.errors import ToolFailed
+from steersman.goals import client_checks
 from steersman.loop.services import Verification
 from steersman.ports.process import ProcessSpec, TestRun
 from steersman.tools.base import ToolContext
 from steersman.tools.paths import resolve
+from steersman.tools.patterns import matcher
 
 ORDER: Final = ("file", "diagnostics", "command", "tests", "judge", "user")
 COMMAND_SECONDS: Final = 600.0
@@ -35,7 +39,7 @@ EVIDENCE: Final = 4000
 
 
 class HarnessChecks:
-    """Implements the loop's CheckRunner for `file`, `command` and `tests`."""
+    """Implements the loop's CheckRunner for everything that needs no second model."""
 
     async def run(self, checks: Sequence[Check], context: ToolContext) -> Verification:
         """Run the chain. `none` without checks; a check that was not reached is `skipped`."""
@@ -48,7 +52,7 @@ class HarnessChecks:
             if results and results[-1].status != "pass":
                 results.append(_result(check, check_id, "skipped", "An earlier check did not pass."))
                 continue
-            status, evidence = await _run(check, context)
+            status, evidence = await _run(check, check_id, context)
             results.append(_result(check, check_id, status, evidence))
         passed = all(result.status == "pass" for result in results)
         return Verification(verdict="pass" if passed else "fail", results=results)
@@ -58,7 +62,7 @@ def _result(check: Check, check_id: str, status: CheckStatus, evidence: str) -> 
     return CheckResult(check_id=check_id, kind=kind_of(check), status=status, evidence=evidence)
 
 
-async def _run(check: Check, context: ToolContext) -> tuple[CheckStatus, str]:
+async def _run(check: Check, check_id: str, context: ToolContext) -> tuple[CheckStatus, str]:
     if not context.trusted:
         return "skipped", "The workspace is not trusted: no check is run."
     match check:
@@ -68,6 +72,10 @@ async def _run(check: Check, context: ToolContext) -> tuple[CheckStatus, str]:
             return await _command(check, context)
         case TestsCheck():
             return await _tests(check, context)
+        case DiagnosticsCheck():
+            return await client_checks.diagnostics(check, context)
+        case UserCheck():
+            return await client_checks.user(check_id, context)
         case _:
             return "skipped", f"A {kind_of(check)} check cannot be run here."
 
@@ -81,11 +89,29 @@ async def _file(check: FileCheck, context: ToolContext) -> tuple[CheckStatus, st
         missing, wanted = document is None, check.exists is False
         words = f"{check.path} {'does not exist' if missing else 'exists'}"
         return ("pass" if missing == wanted else "fail"), words
-    if check.contains is not None and not re.search(check.contains, document.text, re.MULTILINE):
-        return "fail", f"{check.path} does not match {check.contains!r}"
-    if check.not_contains is not None and re.search(check.not_contains, document.text, re.MULTILINE):
-        return "fail", f"{check.path} matches {check.not_contains!r}"
+    try:
+        if check.contains is not None and not _holds(document.text, check.contains, unsure=False):
+            return "fail", f"{check.path} does not match {check.contains!r}"
+        if check.not_contains is not None and _holds(document.text, check.not_contains, unsure=True):
+            return "fail", f"{check.path} matches {check.not_contains!r}, or has lines too long to be sure"
+    except ToolFailed as failure:
+        return "fail", str(failure)
     return "pass", f"{check.path} is as it should be"
+
+
+def _holds(text: str, pattern: str, *, unsure: bool) -> bool:
+    """Whether a text holds a match; `unsure` where lines are too long to be searched whole.
+
+    Raises:
+        ToolFailed: an expression that could take for ever: nothing can interrupt one.
+    """
+    wanted = matcher(pattern, is_regex=True)
+    lines = text.splitlines() or [""]
+    if any(wanted.match(line[: wanted.searched]) is not None for line in lines):
+        return True
+    if len(text) <= wanted.searched:
+        return re.search(pattern, text, re.MULTILINE) is not None
+    return unsure and any(len(line) > wanted.searched for line in lines)
 
 
 async def _command(check: CommandCheck, context: ToolContext) -> tuple[CheckStatus, str]:

@@ -134,6 +134,8 @@ class Driver:
                 self._failed(goal, message)
             case ev.MaxTokens():
                 self._failed(goal, "The model's output limit cut its answer.")
+            case ev.Exit(policy="unanswered"):
+                goals.pause(goal.ref, "driver", "A person was asked, and nobody answered in time.")
             case ev.Exit(policy=policy):
                 if last.round is not None and policy != "goal-paused":
                     spent = ", ".join(used_up(goals.state, goal))

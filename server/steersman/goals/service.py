@@ -12,18 +12,21 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from steersman.domain import events as ev
-from steersman.domain.checks import Check, kind_of, runs_here
+from steersman.domain.checks import Check
 from steersman.domain.goal import BlockedReason, By, GoalRef
 from steersman.domain.state import SessionState
-from steersman.domain.views import GoalView
+from steersman.domain.views import GoalView, WaitingOn
 from steersman.errors import GoalInvalid, NotVerified, SessionBusy, Untrusted
 from steersman.goals import decisions
+from steersman.goals.checkable import problem_of
 from steersman.goals.decisions import Wishes
 from steersman.goals.view import Activation, goal_view
+from steersman.loop.abort import AbortSignal
 from steersman.loop.agent import Agent
 from steersman.loop.call import CallContext
 from steersman.loop.inbox import open_turn
 from steersman.loop.journal import Decision, Into, Journal
+from steersman.loop.question import Questioner
 from steersman.loop.services import Services, Verification
 from steersman.loop.stale import people_in_turn_queue, stale_round
 from steersman.tools.base import ToolContext
@@ -116,7 +119,9 @@ class Goals:
         if self.state.turn is not None:
             raise SessionBusy("The session is running: wait, stop it, or complete with accept.")
         goal = decisions.current(self.state, ref)
-        found = await self.verify(goal.checks, CallContext(self._journal, self._services, "goal/complete"))
+        asking = Questioner(self._journal, self._services, AbortSignal(), self._waits)
+        context = CallContext(self._journal, self._services, "goal/complete", asking.confirm)
+        found = await self.verify(goal.checks, context)
         await self.settle_claim(goal.ref, found, "human", None)
         if found.verdict == "fail":
             raise NotVerified("The checks do not pass.", results=msgspec.to_builtins(found.results))
@@ -156,6 +161,11 @@ class Goals:
             return False
         self.pause(None, "human", "A person pressed Stop.", Into(into.future, lambda _: into.finish(0)))
         return True
+
+    def _waits(self, waiting_on: WaitingOn | None) -> None:
+        """What a claim outside a turn waits for is shown as a turn's is; it runs nothing that would be."""
+        self._agent.waiting_on = waiting_on if waiting_on == "question" else None
+        self.changed()
 
     def disarm(self, why: str) -> None:
         """Stop moving by itself; the phase stays."""
@@ -207,11 +217,9 @@ class Goals:
             raise Untrusted("The workspace is not trusted: a goal cannot be armed in it.")
 
     def _require_checkable(self, wishes: Wishes) -> None:
-        for check in wishes.checks or ():
-            if not runs_here(check):
-                raise GoalInvalid(
-                    f"A check of the kind {kind_of(check)!r} cannot be run here.", member="checks"
-                )
+        problem = problem_of(wishes.checks or (), self._services)
+        if problem is not None:
+            raise GoalInvalid(problem, member="checks")
         prices = self._services.settings.model.prices
         if wishes.budgets is not None and wishes.budgets.cost is not None and prices is None:
             raise GoalInvalid(

@@ -10,7 +10,7 @@ from typing import Annotated, Final, Literal
 import msgspec
 
 from steersman.domain import events as ev
-from steersman.domain.checks import Check, CheckResult, CommandCheck, FileCheck, TestsCheck
+from steersman.domain.checks import CheckResult
 from steersman.domain.events import CallMode
 from steersman.domain.goal import BlockedReason, Goal, GoalRef
 from steersman.domain.messages import Verified
@@ -24,8 +24,9 @@ from steersman.goals.authority import (
     require_starter,
 )
 from steersman.goals.decisions import Wishes
+from steersman.goals.proposed import ProposedCheck, asked_once
 from steersman.goals.service import Goals
-from steersman.tools.base import Allow, AnyTool, Arguments, Ask, Permit, ToolContext, ToolOutcome
+from steersman.tools.base import Allow, AnyTool, Arguments, Permit, ToolContext, ToolOutcome
 
 _SECONDS: Final = 3600.0
 _KEY_FOLDED: Final = re.compile(r"[\s\d]+")
@@ -57,39 +58,6 @@ class GetGoal:
         return ToolOutcome(content=content, verified=_shows("the goal as the log has it"))
 
 
-class ProposedCheck(Arguments, frozen=True):
-    """`command` needs argv (no shell), `file` needs path, `tests` nothing."""
-
-    kind: Literal["command", "tests", "file"]
-    argv: list[str] | None = None
-    path: str | None = None
-    exists: bool | None = None
-    contains: str | None = None
-    not_contains: str | None = None
-
-    def check(self) -> Check:
-        """The check that is meant. Raises ToolFailed where a member is missing."""
-        match self.kind:
-            case "command" if self.argv:
-                return CommandCheck(argv=self.argv)
-            case "tests":
-                return TestsCheck(argv=self.argv)
-            case "file" if self.path:
-                return FileCheck(
-                    path=self.path,
-                    exists=self.exists,
-                    contains=self.contains,
-                    not_contains=self.not_contains,
-                )
-            case kind:
-                missing = "argv" if kind == "command" else "path"
-                raise ToolFailed("INVALID_ARGUMENTS", f"A {kind} check needs {missing}.")
-
-    def shown(self) -> str:
-        words = " ".join(self.argv or ())
-        return f"{self.kind} {words or self.path or ''}".rstrip()
-
-
 class CreateGoalArguments(Arguments, frozen=True):
     objective: Text
     checks: list[ProposedCheck] = []
@@ -111,15 +79,9 @@ class CreateGoal:
         return "exclusive"
 
     def permit(self, arguments: CreateGoalArguments, context: ToolContext) -> Permit:
-        """A check that the model proposes will be run again and again: it is asked once."""
-        if not arguments.checks:
-            return Allow()
-        commands = "\n".join(f"    {check.shown()}" for check in arguments.checks)
-        return Ask(
-            risk="execute",
-            title="Keep these checks for the goal",
-            detail=f"They will be run whenever the model says that it is done:\n\n{commands}",
-        )
+        """Authority goes first: a person is never asked about what will be refused anyway."""
+        require_starter(context.state)
+        return asked_once(arguments.checks, None)
 
     async def run(self, arguments: CreateGoalArguments, context: ToolContext) -> ToolOutcome:
         require_starter(context.state)
@@ -135,6 +97,7 @@ class UpdateGoalArguments(Arguments, frozen=True):
     revision: int
     action: Literal["edit", "pause", "resume", "complete", "blocked"]
     objective: str | None = None
+    checks: list[ProposedCheck] | None = None
     evidence: str | None = None
     key: str | None = None
     message: str | None = None
@@ -156,7 +119,14 @@ class UpdateGoal:
         return "exclusive"
 
     def permit(self, arguments: UpdateGoalArguments, context: ToolContext) -> Permit:
-        return Allow()
+        """Only an edit with checks is asked. Authority and the ref go first."""
+        if arguments.checks is None:
+            return Allow()
+        goal = _checked(context.state, GoalRef(id=arguments.goal_id, revision=arguments.revision))
+        if arguments.action != "edit":
+            raise ToolFailed("INVALID_ARGUMENTS", "checks belong to the action edit.")
+        require_direct_human(context.state, "change the checks of")
+        return asked_once(arguments.checks, goal)
 
     async def run(self, arguments: UpdateGoalArguments, context: ToolContext) -> ToolOutcome:
         """Raises ToolFailed: `AUTHORITY`, `STALE_GOAL`, `NOT_VERIFIED`, `BLOCK_THRESHOLD`, `FAILED`."""
@@ -178,7 +148,10 @@ class UpdateGoal:
     ) -> ToolOutcome:
         match action:
             case "edit":
-                wishes = Wishes(objective=arguments.objective)
+                checks = None if arguments.checks is None else [c.check() for c in arguments.checks]
+                if arguments.objective is None and checks is None:
+                    raise ToolFailed("INVALID_ARGUMENTS", "edit needs a new objective, or checks.")
+                wishes = Wishes(objective=arguments.objective, checks=checks)
                 await _through(self._goals.edit(ref, wishes, "model"))
             case "pause":
                 await _through(self._goals.pause(ref, "model", "The model paused it on a person's word."))

@@ -19,12 +19,14 @@ EXTENSION: Final[dict[str, Any]] = {"protocolVersion": 1, "events": {}, "approva
 
 Approve = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
 """Answers `steersman/approval/request`."""
+Answer = Callable[[Mapping[str, Any]], Awaitable[dict[str, Any]]]
+"""Answers `steersman/question/ask`."""
 
 
 class HeadlessClient:
     """Made by `start`; ended by `stop`. `on_event` hears each durable event once, in order."""
 
-    def __init__(self, connection: Connection, approve: Approve) -> None:
+    def __init__(self, connection: Connection, approve: Approve, answer: Answer | None = None) -> None:
         self.connection = connection
         self.editor = HeadlessEditor(connection.notify)
         self.on_event: Callable[[Mapping[str, Any]], None] = lambda event: None
@@ -36,6 +38,8 @@ class HeadlessClient:
             "window/showMessageRequest": _no_choice,
             "window/workDoneProgress/create": _no_choice,
         }
+        if answer is not None:
+            connection.handlers["steersman/question/ask"] = answer
         connection.listeners = {
             "steersman/session/didAppend": self._appended,
             "window/showMessage": lambda params: self.on_message(str(params.get("message", ""))),
@@ -51,13 +55,17 @@ class HeadlessClient:
         approve: Approve,
         env: Mapping[str, str] | None = None,
         encodings: Sequence[Encoding] = ("utf-16",),
+        answer: Answer | None = None,
     ) -> HeadlessClient:
         """Start a server on a folder, an absolute path. `encodings` of positions are offered, the best first.
+
+        Questions are offered only with an `answer`.
 
         Raises:
             OSError, ServerGone, RequestFailed, TimeoutError.
         """
-        client = cls(await Connection.start(command, env), approve)
+        client = cls(await Connection.start(command, env), approve, answer)
+        extension = EXTENSION if answer is None else {**EXTENSION, "questions": {}}
         uri = workspace.as_uri()
         params = {
             "processId": os.getpid(),
@@ -67,7 +75,7 @@ class HeadlessClient:
             "capabilities": {
                 **CAPABILITIES,
                 "general": {"positionEncodings": [*encodings]},
-                "experimental": {"steersman": EXTENSION},
+                "experimental": {"steersman": extension},
             },
             "initializationOptions": dict(options),
         }

@@ -83,7 +83,12 @@ async def run(what: Run, console: Console) -> Outcome:
     person = Person(asking, present=sys.stdin is not None and sys.stdin.isatty())
     try:
         client = await HeadlessClient.start(
-            SERVER, what.workspace, what.options, person.approve, server_environment(os.environ)
+            SERVER,
+            what.workspace,
+            what.options,
+            person.approve,
+            server_environment(os.environ),
+            answer=person.answer if person.present else None,
         )
     except (OSError, ServerGone, RequestFailed, TimeoutError) as error:
         transcript.line(f"The server could not start: {str(error) or 'it did not answer in time'}", "red")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import unquote
 
@@ -206,12 +206,12 @@ class Person:
 
     def __init__(self, transcript: Transcript, *, present: bool) -> None:
         self._transcript = transcript
-        self._present = present
+        self.present = present
         self.absent = False
 
     async def approve(self, asked: Mapping[str, Any]) -> dict[str, Any]:
         """The answer to `steersman/approval/request`."""
-        if not self._present:
+        if not self.present:
             self.absent = True
             return {"decision": "deny", "feedback": "Nobody is there to ask: the run has no terminal."}
         forget_typed()
@@ -224,6 +224,24 @@ class Person:
         session = "" if once_only else "allow for this [s]ession, "
         self._transcript.line(f"[a]llow once, {session}[d]eny – or say why not:", "yellow")
         return decision_of(await typed_line(), once_only=once_only)
+
+    async def answer(self, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """The answer to `steersman/question/ask`: the line as it was typed; none for an empty one."""
+        forget_typed()
+        self._transcript.line(asked["text"], "bold yellow")
+        choices = asked.get("choices") or []
+        for number, choice in enumerate(choices, 1):
+            self._transcript.line(f"  {number}. {choice}")
+        self._transcript.line("A number, or your own words:" if choices else "Your words:", "yellow")
+        return {"answer": answer_of(await typed_line(), choices)}
+
+
+def answer_of(line: str, choices: Sequence[str]) -> str | None:
+    """What a person's line answers: the choice of that number, else their own words."""
+    words = line.strip()
+    if words.isdecimal() and 1 <= int(words) <= len(choices):
+        return choices[int(words) - 1]
+    return words or None
 
 
 def decision_of(line: str, *, once_only: bool) -> dict[str, Any]:

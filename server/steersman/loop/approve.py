@@ -9,6 +9,7 @@ import msgspec
 from steersman.domain import events as ev
 from steersman.domain.ids import new_id
 from steersman.domain.messages import ToolError
+from steersman.domain.state import SessionState
 from steersman.errors import Aborted
 from steersman.loop.abort import AbortSignal
 from steersman.loop.call import Planned
@@ -42,6 +43,8 @@ class Approver:
         async with self._turn:
             if self._abort.is_set():
                 return _withdrawn()
+            if unattended(self._journal.state):
+                return _unanswered()
             asked = ev.ApprovalAsked(
                 approval_id=new_id("a"),
                 call_id=planned.call.call_id,
@@ -91,11 +94,21 @@ class Approver:
         if answer.decision != "deny":
             return _withdrawn() if self._abort.is_set() else None
         if answer.by == "timeout":
-            words = "Nobody answered the approval in time. Go on without it, or end and say what is needed."
-            return Denied(error=ToolError(code="UNAVAILABLE", message=words))
+            return _unanswered()
         said = f' They said: "{answer.feedback}".' if answer.feedback else ""
         words = f"The user denied this call.{said} Do not try it in another way; go on without it or ask."
         return Denied(error=ToolError(code="DENIED", message=words))
+
+
+def unattended(state: SessionState) -> bool:
+    """Nobody answered in this round of a goal: it will be paused, and no second person is waited for."""
+    turn = state.turn
+    return turn is not None and turn.round is not None and turn.unanswered
+
+
+def _unanswered() -> Denied:
+    words = "Nobody answered the approval in time. Go on without it, or end and say what is needed."
+    return Denied(error=ToolError(code="UNAVAILABLE", message=words))
 
 
 def _withdrawn() -> Denied:

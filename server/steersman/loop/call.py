@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from typing import Literal
 
@@ -23,11 +23,23 @@ from steersman.ports.cancel import Cancel
 from steersman.ports.editor import EditorPort
 from steersman.ports.process import ProcessPort, TestRunner
 from steersman.ports.query import QueryPort
-from steersman.tools.base import Allow, AnyTool, Arguments, Ask, Permit, Refuse, Reply, ToolOutcome
+from steersman.tools.base import (
+    Allow,
+    AnyTool,
+    Arguments,
+    Ask,
+    Confirmation,
+    Permit,
+    Refuse,
+    Reply,
+    ToolOutcome,
+)
 from steersman.tools.schema import decode
 
 log = logging.getLogger(__name__)
 _Stopped = Literal["aborted", "timeout"]
+Confirm = Callable[[str, str, str, tuple[str, ...]], Awaitable[Confirmation]]
+"""Puts a check's question to the person: the call, the check, the words, the choices."""
 LEAVE_SECONDS = 0.3
 """How long a cancelled body may take for its clean-up before it is abandoned."""
 
@@ -46,10 +58,16 @@ class CallContext:
     """What a running call may use (tools/base.py). `cancel` is set by the turn's stop or the deadline."""
 
     def __init__(
-        self, journal: Journal, services: Services, call_id: str, reply: Reply | None = None
+        self,
+        journal: Journal,
+        services: Services,
+        call_id: str,
+        confirm: Confirm,
+        reply: Reply | None = None,
     ) -> None:
         self._journal = journal
         self._services = services
+        self._confirm = confirm
         self._cancel = asyncio.Event()
         self.call_id = call_id
         self.reply = reply
@@ -103,17 +121,21 @@ class CallContext:
     async def blob(self, digest: str) -> bytes | None:
         return await self._journal.log.blob(digest)
 
+    async def confirm(self, check_id: str, text: str, choices: tuple[str, ...]) -> Confirmation:
+        return await self._confirm(self.call_id, check_id, text, choices)
+
 
 class Caller:
     """Prepares and runs calls for one step of one turn."""
 
-    def __init__(self, journal: Journal, services: Services, abort: AbortSignal) -> None:
+    def __init__(self, journal: Journal, services: Services, abort: AbortSignal, confirm: Confirm) -> None:
         self._journal = journal
         self._services = services
         self._abort = abort
+        self._confirm = confirm
 
     def context(self, call_id: str) -> CallContext:
-        return CallContext(self._journal, self._services, call_id)
+        return CallContext(self._journal, self._services, call_id, self._confirm)
 
     def prepare(self, call: ToolCall) -> Planned:
         """Find the tool, decode the arguments, and classify the call by them. Unknown is exclusive."""
@@ -160,7 +182,7 @@ class Caller:
             return ToolError(code="DENIED", message="This needs a person's approval now. Call it again.")
         if planned.tool is None or planned.arguments is None:
             raise AssertionError("a rejected call has no body")
-        context = CallContext(self._journal, self._services, planned.call.call_id, reply)
+        context = CallContext(self._journal, self._services, planned.call.call_id, self._confirm, reply)
         body = asyncio.create_task(planned.tool.run(planned.arguments, context))
         stopped = await self._watch(body, context, planned.tool.deadline_seconds)
         if not body.done() or body.cancelled():

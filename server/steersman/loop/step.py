@@ -49,7 +49,7 @@ class StepRunner:
         self._tell = tell
         self._approver = Approver(journal, services, abort, tell)
         self._questioner = Questioner(journal, services, abort, tell)
-        self._caller = Caller(journal, services, abort)
+        self._caller = Caller(journal, services, abort, self._questioner.confirm)
 
     async def run(self) -> StepOutcome:
         """What the step came to; nothing of its `tail` is committed yet. Raises StorageFailed."""

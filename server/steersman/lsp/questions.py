@@ -31,6 +31,13 @@ class LspQuestions:
         self._channel = channel
         self._abilities = abilities
 
+    @property
+    def reaches_a_person(self) -> bool:
+        """Every editor is to show messages with buttons, so silence about them is no refusal – but from a
+        client that lists what it answers, it is one."""
+        abilities = self._abilities
+        return self._offers_questions or abilities.messages or not abilities.speaks_extension
+
     def refusal(self, choices: tuple[str, ...]) -> str | None:
         return None if choices or self._offers_questions else NO_FREE_TEXT
 

@@ -22,6 +22,11 @@ class QuestionAnswer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class QuestionPort(Protocol):
+    @property
+    def reaches_a_person(self) -> bool:
+        """Whether a question with choices can be put to a person at all."""
+        ...
+
     def refusal(self, choices: tuple[str, ...]) -> str | None:
         """Why a person cannot be asked like this here, told to the model; None if they can."""
         ...
@@ -39,6 +44,7 @@ class ScriptedQuestions:
         self.refuses = refuses
         self.asked: list[QuestionAsked] = []
         self.withdrawn = 0
+        self.reaches_a_person = True
 
     def refusal(self, choices: tuple[str, ...]) -> str | None:
         return self.refuses

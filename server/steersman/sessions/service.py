@@ -12,11 +12,11 @@ from msgspec.structs import replace
 
 from steersman import __version__
 from steersman.domain import events as ev
-from steersman.domain.checks import kind_of, runs_here
 from steersman.domain.ids import new_id
 from steersman.domain.value import clean_text
 from steersman.domain.views import GoalView, SessionInfo
 from steersman.errors import NotConfigured, Unsupported
+from steersman.goals.checkable import problem_of
 from steersman.loop.inbox import Receipt, Words
 from steersman.loop.journal import Into
 from steersman.loop.services import Services
@@ -73,10 +73,9 @@ class SessionService:
         return self._configure(params.session_id, change)
 
     def prompt(self, params: rq.Prompt) -> Future[rq.Accepted]:
-        for check in params.checks or ():
-            if not runs_here(check):
-                problem = f"A {kind_of(check)!r} check cannot be run for a prompt here."
-                return self._failed(Unsupported(problem))
+        problem = problem_of(params.checks or (), self._services)
+        if problem is not None:
+            return self._failed(Unsupported(problem))
 
         def act(session: OpenSession, future: Future[rq.Accepted]) -> None:
             words = replace(self._words(session, params), checks=params.checks)

@@ -66,6 +66,17 @@ class Reply(msgspec.Struct, frozen=True, kw_only=True):
     by: Literal["human", "steer"]
 
 
+class Confirmation(msgspec.Struct, frozen=True, kw_only=True):
+    """What came of a question that a check put to the person. Only `human` with words is an answer.
+
+    `problem` says why nobody was asked or answered.
+    """
+
+    by: Literal["human", "steer", "timeout", "cancelled", "nobody"]
+    answer: str | None = None
+    problem: str | None = None
+
+
 class ToolOutcome(msgspec.Struct, frozen=True, kw_only=True):
     """What a call came to. `seen` maps URIs to digests of texts that the model now knows whole."""
 
@@ -120,6 +131,10 @@ class ToolContext(Protocol):
         ...
 
     async def blob(self, digest: str) -> bytes | None: ...
+
+    async def confirm(self, check_id: str, text: str, choices: tuple[str, ...]) -> Confirmation:
+        """Put a check's question to the person and wait; a stop withdraws it. Raises StorageFailed."""
+        ...
 
 
 class Tool(Protocol, Generic[A]):

@@ -97,3 +97,40 @@ def test_the_wire_names_are_those_of_the_contract() -> None:
     assert ev.encode_data(ev.QuestionAnswered(question_id="q1", answer=None, by="steer")) == (
         b'{"questionId":"q1","answer":null,"by":"steer"}'
     )
+
+
+CHECKED = ev.QuestionAsked(question_id="q1", call_id="a", turn=1, text="Yes?", check_id="check-1")
+
+
+def test_the_question_of_a_check_is_asked_while_its_call_runs_and_only_then() -> None:
+    state = folded(START, CHECKED, ANSWERED)
+    assert state.question is None
+    with pytest.raises(LogViolation, match="does not wait"):
+        folded(CHECKED)
+    with pytest.raises(LogViolation, match="its question is open"):
+        folded(START, CHECKED, ev.ToolResult(turn=1, step=1, call_id="a", outcome="ok", content=""))
+
+
+@pytest.mark.parametrize("check_id", [None, "check-1"])
+def test_a_question_without_a_call_belongs_to_the_checks_of_a_prompt(check_id: str | None) -> None:
+    with pytest.raises(LogViolation, match="no call"):
+        folded(ev.QuestionAsked(question_id="q1", turn=1, text="?", check_id=check_id))
+
+
+def test_a_question_outside_of_a_turn_is_not_in_the_log() -> None:
+    with pytest.raises(LogViolation, match="turn"):
+        folded(ev.QuestionAsked(question_id="q1", call_id="a", text="?"))
+
+
+def test_a_deadline_that_came_first_is_remembered_for_the_turn() -> None:
+    late = ev.QuestionAnswered(question_id="q1", answer=None, by="timeout")
+    turn = folded(ASKED, late).turn
+    assert turn is not None
+    assert turn.unanswered
+    denied = ev.ApprovalDecided(approval_id="ap", decision="deny", by="timeout")
+    turn = folded(approval("a"), denied).turn
+    assert turn is not None
+    assert turn.unanswered
+    turn = folded(ASKED, ANSWERED).turn
+    assert turn is not None
+    assert not turn.unanswered

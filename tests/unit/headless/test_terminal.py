@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from steersman.headless.run import UsageError, split_check
-from steersman.headless.terminal import Person, Transcript, decision_of, reason_text, safe
+from steersman.headless.terminal import Person, Transcript, answer_of, decision_of, reason_text, safe
 
 
 def shown(*events: tuple[str, dict[str, object]]) -> str:
@@ -160,3 +160,22 @@ def test_a_check_is_split_as_a_shell_would_split_words(command: str, words: list
 def test_a_check_that_needs_a_shell_is_refused(command: str) -> None:
     with pytest.raises(UsageError):
         split_check(command)
+
+
+@pytest.mark.parametrize(
+    ("line", "answer"),
+    [
+        ("1\n", "Yes"),
+        ("2\n", "No"),
+        ("3\n", "3"),
+        ("0\n", "0"),
+        ("yes\n", "yes"),
+        ("²\n", "²"),
+        ("no, the title\n", "no, the title"),
+        ("\n", None),
+        ("", None),
+    ],
+)
+def test_a_question_is_answered_by_number_or_in_own_words(line: str, answer: str | None) -> None:
+    assert answer_of(line, ["Yes", "No"]) == answer
+    assert answer_of("1", []) == "1"

@@ -19,6 +19,7 @@ from steersman.loop.journal import Journal
 from steersman.loop.services import Services, Verification
 from steersman.policies.budget import budget
 from steersman.policies.steps import steps
+from steersman.policies.unanswered import unanswered
 from steersman.ports.approval import ScriptedApproval
 from steersman.ports.clock import ManualClock, SystemClock
 from steersman.ports.event_log_memory import MemoryStore
@@ -219,7 +220,7 @@ async def start(
         tests=ScriptedTests([]),
         checks=checks or NoChecks(),
         toolbox=lambda mode: box,
-        policies=[budget, steps],
+        policies=[unanswered, budget, steps],
         jitter=lambda: 0.0,
     )
     store = MemoryStore()

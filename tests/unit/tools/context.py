@@ -18,7 +18,7 @@ from steersman.ports.cancel import Cancel
 from steersman.ports.editor_memory import MemoryEditor
 from steersman.ports.process import ProcessOutcome, ProcessSpec, TestRun
 from steersman.ports.query import QueryPort
-from steersman.tools.base import Allow, Reply, ToolOutcome
+from steersman.tools.base import Allow, Confirmation, Reply, ToolOutcome
 from steersman.tools.registry import INTELLIGENCE, toolbox
 from steersman.tools.schema import decode
 
@@ -93,6 +93,8 @@ class Context:
         self.state = SessionState(session_id="s-1")
         self.recorded: list[tuple[EventData, int]] = []
         self.blobs: dict[str, bytes] = {}
+        self.confirmation = Confirmation(by="nobody")
+        self.confirmed: list[tuple[str, str, tuple[str, ...]]] = []
 
     @property
     def events(self) -> list[EventData]:
@@ -105,6 +107,10 @@ class Context:
 
     async def blob(self, digest: str) -> bytes | None:
         return self.blobs.get(digest)
+
+    async def confirm(self, check_id: str, text: str, choices: tuple[str, ...]) -> Confirmation:
+        self.confirmed.append((check_id, text, choices))
+        return self.confirmation
 
     def allow(self, rule: str) -> None:
         """What a person's `allowSession` leaves behind."""
