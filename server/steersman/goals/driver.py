@@ -70,7 +70,7 @@ class Driver:
 
     def _ready(self) -> bool:
         state = self._goals.state
-        return self._goals.armed and state.turn is None and not state.inbox.people_wait
+        return self._goals.armed and self._agent.at_rest and not state.inbox.people_wait
 
     def _judge(self, state: SessionState) -> str | None:
         return None if self._goals.activation.armed else "the goal is disarmed"

@@ -22,7 +22,7 @@ from steersman.goals.checkable import problem_of
 from steersman.goals.decisions import Wishes
 from steersman.goals.view import Activation, goal_view
 from steersman.loop.abort import AbortSignal
-from steersman.loop.agent import Agent
+from steersman.loop.agent import Agent, Stopped
 from steersman.loop.call import CallContext
 from steersman.loop.inbox import open_turn
 from steersman.loop.journal import Decision, Into, Journal
@@ -155,12 +155,17 @@ class Goals:
         if found.verdict != "fail":
             self.disarm("It is complete.")
 
-    def cancel_between_rounds(self, into: Into[int | None]) -> bool:
-        """Stop while idle: an armed goal is paused by the person. False if there is none (nothing done)."""
-        if not self.armed or self.state.turn is not None:
-            return False
-        self.pause(None, "human", "A person pressed Stop.", Into(into.future, lambda _: into.finish(0)))
-        return True
+    @property
+    def between_rounds(self) -> bool:
+        """Whether an armed goal waits for its next round: then a Stop is meant for it."""
+        return self.armed and self.state.turn is None
+
+    def stop_between_rounds(self, into: Into[Stopped] | None = None) -> None:
+        """Stop while no turn runs: the armed goal is paused by the person."""
+        told: Into[None] | None = None
+        if into is not None:
+            told = Into(into.future, lambda _: into.finish(Stopped(anything=True)))
+        self.pause(None, "human", "A person pressed Stop.", told)
 
     def _waits(self, waiting_on: WaitingOn | None) -> None:
         """What a claim outside a turn waits for is shown as a turn's is; it runs nothing that would be."""
@@ -204,7 +209,7 @@ class Goals:
             return []
         events: list[ev.EventData] = [ev.InboxReleased()]
         people = people_in_turn_queue(state)
-        if state.turn is None and people:
+        if self._agent.at_rest and people:
             events += open_turn(state, (people[0], *state.inbox.next_step), self._agent.header)
         return events
 

@@ -1,4 +1,7 @@
-"""The agent of one session: idle, running – and the verbs that move it. There is no other way in."""
+"""The agent of one session: idle, running, under maintenance – and the verbs that move it.
+
+There is no other way in.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ import asyncio
 import logging
 from asyncio import Future
 from collections.abc import Callable
+from typing import Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from steersman.context.request import RequestBuilder
@@ -32,6 +37,7 @@ from steersman.loop.inbox import (
     decide_update,
 )
 from steersman.loop.journal import Decision, Into, Journal
+from steersman.loop.maintenance import Job, Maintenance
 from steersman.loop.rounds import (
     Judge,
     RoundText,
@@ -44,6 +50,14 @@ from steersman.loop.step import StepRunner
 from steersman.policies.seam import Verdict, judge
 
 log = logging.getLogger(__name__)
+R = TypeVar("R")
+
+
+class Stopped(msgspec.Struct, frozen=True, kw_only=True):
+    """What a stop met: a turn, or a maintenance job (`turn` is None), or nothing."""
+
+    anything: bool
+    turn: int | None = None
 
 
 class Agent:
@@ -62,13 +76,21 @@ class Agent:
         """Called in the tick of a commit that leaves no turn open: the goal's driver may go on."""
         self.touched: Callable[[], None] = lambda: None
         """Called when something that is not in the log changes (`waiting_on`)."""
+        self._maintenance = Maintenance(journal, self.header, self._rest)
         journal.committed = self._after_commit
 
     @property
     def phase(self) -> RunState:
         """A session whose storage failed does not run, whatever its last state says."""
+        if self._maintenance.runs:
+            return "maintenance"
         running = self._journal.state.turn is not None and self._journal.suspended is None
         return "running" if running else "idle"
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether a turn may be opened now."""
+        return self._journal.state.turn is None and not self._maintenance.runs
 
     @property
     def stopped(self) -> bool:
@@ -79,7 +101,7 @@ class Agent:
         """`followup`: a turn of its own. Fails with InvalidParams for a reused message id."""
 
         def decide(state: SessionState) -> Decision[Receipt]:
-            decision = decide_prompt(state, words, self.header)
+            decision = decide_prompt(state, words, self.header, busy=self._maintenance.runs)
             # A repeated message id decides nothing: it is no new word.
             if decision.events and words.after_stop and self._abort is not None and self.stopped:
                 self._abort.words_after = True
@@ -92,7 +114,8 @@ class Agent:
 
         def decide(state: SessionState) -> Decision[Receipt]:
             late = words.after_stop and self.stopped
-            return decide_steer(state, replace(words, after_stop=late), self.header)
+            words_now = replace(words, after_stop=late)
+            return decide_steer(state, words_now, self.header, busy=self._maintenance.runs)
 
         return self._journal.submit(decide, into=into)
 
@@ -101,30 +124,43 @@ class Agent:
         return self._journal.submit(lambda state: decide_notice(new_id("n"), name, text))
 
     def cancel(
-        self, *, drop: bool, expected_turn: int | None, into: Into[int | None] | None = None
-    ) -> Future[int | None]:
-        """Stop the running turn; the answer is its number, None when idle. Fails with TurnMismatch.
+        self, *, drop: bool, expected_turn: int | None, into: Into[Stopped] | None = None
+    ) -> Future[Stopped]:
+        """Stop the running turn or maintenance job. Fails with TurnMismatch.
 
-        The signal is set in this very call if a turn runs, whatever decisions are still queued.
+        The signal is set in this very call if one runs, whatever decisions are still queued.
         """
         running = self._journal.state.turn
-        if running is not None and expected_turn in (None, running.number):
+        if expected_turn is None or (running is not None and expected_turn == running.number):
             self.abort("human")
 
-        def decide(state: SessionState) -> Decision[int | None]:
+        def decide(state: SessionState) -> Decision[Stopped]:
             number = state.turn.number if state.turn else None
             check_turn(expected_turn, number)
-            if number is None:
-                return Decision((), None)
             self.abort("human")
-            return Decision(decide_stop(state, drop=drop).events, number)
+            if number is not None:
+                return Decision(decide_stop(state, drop=drop).events, Stopped(anything=True, turn=number))
+            if self._maintenance.runs:
+                events = self._maintenance.decide_stop(state, drop=drop).events
+                return Decision(events, Stopped(anything=True))
+            return Decision((), Stopped(anything=False))
 
         return self._journal.submit(decide, into=into)
 
     def abort(self, cause: Cause) -> None:
-        """Set the running turn's signal. Nothing happens when idle, or the second time."""
+        """Set the signal of the running turn or job. Nothing happens when idle, or the second time."""
         if self._abort is not None and self._journal.state.turn is not None:
             self._abort.set(cause)
+        elif self._maintenance.abort is not None:
+            self._maintenance.abort.set(cause)
+
+    def maintain(self, job: Job[R], into: Into[R] | None = None) -> Future[Any]:
+        """Run a job while no turn does; what people send meanwhile runs right behind it.
+
+        Fails with SessionBusy, Aborted, StorageFailed, and what the job raises. Cancelling the future stops
+        the job.
+        """
+        return self._maintenance.start(job, into)
 
     def remove(self, message_id: str, into: Into[bool] | None = None) -> Future[bool]:
         return self._journal.submit(lambda state: decide_remove(state, message_id), into=into)
@@ -133,18 +169,18 @@ class Agent:
         return self._journal.submit(lambda state: decide_update(state, message_id, text), into=into)
 
     def release(self, into: Into[int] | None = None) -> Future[int]:
-        return self._journal.submit(lambda state: decide_release(state, self.header), into=into)
+        return self._journal.submit(lambda state: self._decide_release(state), into=into)
 
     def queue_round(self, text: RoundText, judge: Judge) -> Future[bool]:
         """`followup` of the goal's driver: a round that waits behind every person."""
-        return self._journal.submit(lambda state: decide_queue_round(state, text, judge))
+        return self._journal.submit(lambda state: decide_queue_round(state, text, self._judged(judge)))
 
     def claim_round(self, judge: Judge) -> Future[bool]:
-        return self._journal.submit(lambda state: decide_claim_round(state, judge))
+        return self._journal.submit(lambda state: decide_claim_round(state, self._judged(judge)))
 
     def admit_round(self, judge: Judge) -> Future[bool]:
         """Open the claimed round's turn, unless something has come between."""
-        return self._journal.submit(lambda state: decide_admit_round(state, judge, self.header))
+        return self._journal.submit(lambda state: decide_admit_round(state, self._judged(judge), self.header))
 
     def let_finish(self) -> None:
         """The goal was taken from its round: the step in work may end, but no retry and no step follows."""
@@ -153,7 +189,9 @@ class Agent:
             self._abort.no_more.set()
 
     async def settle(self, seconds: float) -> bool:
-        """Wait until no turn runs, at most so long. Returns whether it is so."""
+        """Wait until no turn and no job runs, at most so long. Returns whether it is so."""
+        if not await self._maintenance.settle(seconds):
+            return False
         if self._running is not None:
             await asyncio.wait({self._running}, timeout=seconds)
         return self._running is None or self._running.done()
@@ -161,12 +199,26 @@ class Agent:
     def kill(self) -> None:
         """Leave a turn that does not end: recovery will close it when the session is opened again."""
         self._dead = True
+        self._maintenance.kill()
         if self._running is not None:
             self._running.cancel()
 
     def header(self, state: SessionState, turn: int, step: int) -> ev.RequestHeader:
         """The request header of a step, as the settings are now."""
         return request_header(self._services, state, turn, step)
+
+    def _decide_release(self, state: SessionState) -> Decision[int]:
+        return decide_release(state, self.header, busy=self._maintenance.runs)
+
+    def _judged(self, judge: Judge) -> Judge:
+        """A round's judge that knows of maintenance too."""
+        return lambda state: "maintenance runs" if self._maintenance.runs else judge(state)
+
+    def _rest(self) -> None:
+        """Maintenance began or ended."""
+        self.touched()
+        if self.at_rest and not self._dead:
+            self.rested()
 
     def _tell(self, waiting_on: WaitingOn | None) -> None:
         if self.waiting_on != waiting_on:

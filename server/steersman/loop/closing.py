@@ -64,12 +64,15 @@ def close_turn(
         elif turn.claimed:
             events.append(ev.StepEnd(turn=turn.number, step=number, usage=OpenStep(number=number).usage))
         events.append(ev.TurnEnd(turn=turn.number, reason=reason))
-    return [*events, *hold_queue(state, held)]
+    return [*events, *hold_queue(state, held, "the server was restarted")]
 
 
-def hold_queue(state: SessionState, held: HeldReason) -> list[ev.EventData]:
-    """People's waiting messages go to the front of next-turn, and the queue is held. Empty: nothing."""
-    events = stale_round(state, "the server was restarted")
+def hold_queue(state: SessionState, held: HeldReason, why: str) -> list[ev.EventData]:
+    """People's waiting steers go to the front of next-turn, and the queue is held. Empty: nothing.
+
+    `why` is told of a goal round that waited.
+    """
+    events = stale_round(state, why)
     steers = state.inbox.human_steers
     if steers:
         events.append(ev.InboxMoved(message_ids=[m.message_id for m in steers], queue="next-turn"))

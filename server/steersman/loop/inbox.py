@@ -1,6 +1,6 @@
 """Decisions on the inbox: what a prompt, a steer, a stop or an edit of the queue does to the present state.
 
-All pure and synchronous. `Live` is the little that is not in the log.
+All pure and synchronous. `busy` is what the log does not say: maintenance runs, so no turn may start yet.
 """
 
 from __future__ import annotations
@@ -57,18 +57,21 @@ def repeated(state: SessionState, words: Words, method: PromptMethod) -> Receipt
     return Receipt(message_id=words.message_id, outcome=first.outcome, turn=first.turn)
 
 
-def decide_prompt(state: SessionState, words: Words, header: HeaderSource) -> Decision[Receipt]:
+def decide_prompt(
+    state: SessionState, words: Words, header: HeaderSource, *, busy: bool = False
+) -> Decision[Receipt]:
     """A prompt starts a turn when idle, and waits behind what waits otherwise. It releases a held queue."""
     if (first := repeated(state, words, "turn/prompt")) is not None:
         return Decision((), first)
-    starts = state.turn is None and state.inbox.held is None
+    idle = state.turn is None and not busy
+    starts = idle and state.inbox.held is None
     turn = state.turns + 1 if starts else None
     outcome: Outcome = "started" if starts else "queued"
     queued = _queued(words, "turn/prompt", outcome, turn)
     events: list[ev.EventData] = [queued]
     if state.inbox.held is not None:
         events.append(ev.InboxReleased())
-    if state.turn is None:
+    if idle:
         people = people_in_turn_queue(state)
         first_message = people[0] if people else waiting(queued)
         events += stale_round(state, "a person's message goes first")
@@ -76,21 +79,24 @@ def decide_prompt(state: SessionState, words: Words, header: HeaderSource) -> De
     return Decision(events, Receipt(message_id=words.message_id, outcome=outcome, turn=turn))
 
 
-def decide_steer(state: SessionState, words: Words, header: HeaderSource) -> Decision[Receipt]:
+def decide_steer(
+    state: SessionState, words: Words, header: HeaderSource, *, busy: bool = False
+) -> Decision[Receipt]:
     """A steer joins the running turn at its next step, or starts a turn, ahead of a held queue."""
     if (first := repeated(state, words, "turn/steer")) is not None:
         return Decision((), first)
     running = state.turn.number if state.turn else None
     check_turn(words.expected_turn, running)
-    if running is None:
+    if running is None and not busy:
         turn = state.turns + 1
         queued = _queued(words, "turn/steer", "startedTurn", turn)
         claimed = (*state.inbox.next_step, waiting(queued))
         stale = stale_round(state, "a person's message goes first")
         opened = [queued, *stale, *open_turn(state, claimed, header)]
         return Decision(opened, Receipt(message_id=words.message_id, outcome="startedTurn", turn=turn))
-    outcome: Outcome = "queued" if words.after_stop else "injected"
-    queued = _queued(words, "turn/steer", outcome, None if words.after_stop else running)
+    waits = words.after_stop or busy
+    outcome: Outcome = "queued" if waits else "injected"
+    queued = _queued(words, "turn/steer", outcome, None if waits else running)
     events = [queued, *_withdraw_question(state, words)]
     return Decision(events, Receipt(message_id=words.message_id, outcome=outcome, turn=queued.turn))
 
@@ -140,12 +146,12 @@ def decide_update(state: SessionState, message_id: str, text: str) -> Decision[b
     return Decision([ev.InboxEdited(message_id=message_id, text=text)], True)
 
 
-def decide_release(state: SessionState, header: HeaderSource) -> Decision[int]:
+def decide_release(state: SessionState, header: HeaderSource, *, busy: bool = False) -> Decision[int]:
     """Let held messages run, in order. The answer is how many were held."""
     if state.inbox.held is None:
         return Decision((), 0)
     events: list[ev.EventData] = [ev.InboxReleased()]
-    if state.turn is None:
+    if state.turn is None and not busy:
         events += open_turn(state, (state.inbox.next_turn[0], *state.inbox.next_step), header)
     return Decision(events, len(state.inbox.next_turn))
 

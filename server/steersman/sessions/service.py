@@ -17,6 +17,7 @@ from steersman.domain.value import clean_text
 from steersman.domain.views import GoalView, SessionInfo
 from steersman.errors import NotConfigured, Unsupported
 from steersman.goals.checkable import problem_of
+from steersman.loop.agent import Stopped
 from steersman.loop.inbox import Receipt, Words
 from steersman.loop.journal import Into
 from steersman.loop.services import Services
@@ -91,19 +92,18 @@ class SessionService:
         return self._with(params.session_id, act)
 
     def cancel(self, params: rq.CancelTurn) -> Future[rq.Cancelled]:
-        def answer(turn: int | None) -> rq.Cancelled:
-            return rq.Cancelled(cancelled=turn is not None, turn=turn)
+        def answer(stopped: Stopped) -> rq.Cancelled:
+            return rq.Cancelled(cancelled=stopped.anything, turn=stopped.turn)
 
         def act(session: OpenSession, future: Future[rq.Cancelled]) -> None:
-            into: Into[int | None] = Into(future, answer)
-            between: Into[int | None] = Into(future, _stopped_between_rounds)
-            if params.expected_turn is None and session.goals.cancel_between_rounds(between):
+            drop, into = params.queue == "drop", Into(future, answer)
+            between = params.expected_turn is None and session.goals.between_rounds
+            if between and session.agent.at_rest:
+                session.goals.stop_between_rounds(into)
                 return
-            session.agent.cancel(
-                drop=params.queue == "drop",
-                expected_turn=params.expected_turn,
-                into=into,
-            )
+            session.agent.cancel(drop=drop, expected_turn=params.expected_turn, into=into)
+            if between:
+                session.goals.stop_between_rounds()
 
         return self._with(params.session_id, act)
 
@@ -300,10 +300,6 @@ class SessionService:
         future: Future[Any] = asyncio.get_running_loop().create_future()
         future.set_exception(error)
         return future
-
-
-def _stopped_between_rounds(nothing: int | None) -> rq.Cancelled:
-    return rq.Cancelled(cancelled=True)
 
 
 def _accepted(receipt: Receipt) -> rq.Accepted:

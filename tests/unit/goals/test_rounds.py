@@ -337,6 +337,7 @@ async def test_a_budget_stops_a_round_before_its_next_request() -> None:
 
 
 async def test_stop_between_two_rounds_pauses_the_goal() -> None:
+    from steersman.loop.agent import Stopped
     from steersman.loop.journal import Into
     from steersman.ports.clock import SystemClock
 
@@ -344,8 +345,9 @@ async def test_stop_between_two_rounds_pauses_the_goal() -> None:
     await w.create()
     await until(lambda: w.driver.pausing)
     future: asyncio.Future[object] = asyncio.get_running_loop().create_future()
-    assert w.goals.cancel_between_rounds(Into(future, lambda turn: turn))
-    await future
+    assert w.goals.between_rounds
+    w.goals.stop_between_rounds(Into(future, lambda stopped: stopped))
+    assert await future == Stopped(anything=True)
     assert w.goal.phase == "paused"
     w.driver.stop()
     assert len(w.model.requests) == 1

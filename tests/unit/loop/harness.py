@@ -149,7 +149,7 @@ class Loop:
         return await self.agent.steer(self.words(text, **more))
 
     async def stop(self, *, drop: bool = False) -> int | None:
-        return await self.agent.cancel(drop=drop, expected_turn=None)
+        return (await self.agent.cancel(drop=drop, expected_turn=None)).turn
 
     def words(self, text: str, message_id: str | None = None, **more: Any) -> Words:
         return Words(message_id=message_id or new_id("m"), text=text, after_stop=self.agent.stopped, **more)
