@@ -44,13 +44,13 @@ def _serve(arguments: argparse.Namespace) -> int:
 
     # First of all: from here on nothing that is printed reaches the protocol.
     source, sink = stdio.claim()
-    from steersman import composition
+    from steersman import serving
 
-    return composition.serve_stdio(source, sink)
+    return serving.serve_stdio(source, sink)
 
 
 def _serve_tcp(arguments: argparse.Namespace) -> int:
-    from steersman import composition
+    from steersman import serving
     from steersman.lsp.tcp import listen, parse_address
 
     try:
@@ -58,7 +58,7 @@ def _serve_tcp(arguments: argparse.Namespace) -> int:
     except (OSError, ValueError) as error:
         print(f"steersman serve: cannot listen on {arguments.tcp}: {error}", file=sys.stderr)
         return _USAGE
-    return composition.serve_tcp(listener, lambda text: print(text, file=sys.stderr, flush=True))
+    return serving.serve_tcp(listener, lambda text: print(text, file=sys.stderr, flush=True))
 
 
 def _run(arguments: argparse.Namespace) -> int:

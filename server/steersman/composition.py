@@ -4,19 +4,14 @@ from __future__ import annotations
 
 import os
 import random
-import socket
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import BinaryIO
 
 import platformdirs
 
 from steersman.domain.settings import Settings
 from steersman.goals.checks import HarnessChecks
 from steersman.loop.services import Services
-from steersman.lsp.tcp import serve_tcp as serve_socket
-from steersman.lsp.transport import serve_stdio as serve_streams
 from steersman.models.provider import Provider
 from steersman.policies.budget import budget
 from steersman.policies.steps import steps
@@ -63,13 +58,3 @@ def build(settings: Settings, client: ClientPorts) -> SessionApi:
         trusted=settings.trusted,
     )
     return SessionService(services, FolderStore(state_dir), client.feed, str(state_dir))
-
-
-def serve_tcp(listener: socket.socket, announce: Callable[[str], None]) -> int:
-    """Serve the first client that connects; the exit code of the process."""
-    return serve_socket(build, listener, announce)
-
-
-def serve_stdio(source: BinaryIO, sink: BinaryIO) -> int:
-    """Serve one client on the process's claimed stdin and stdout; the exit code of the process."""
-    return serve_streams(build, source, sink)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol import types
 
+from steersman.domain.digest import digest
 from steersman.errors import ToolFailed
 from steersman.lsp import disk, workspace_edit
 from steersman.lsp.abilities import ClientAbilities
@@ -30,7 +31,6 @@ from steersman.ports.editor import (
     RenamePath,
     Replacement,
 )
-from steersman.tools.base import digest
 from tests.lsp.fake_editor import FakeEditor, offset_of
 
 APPLY = "workspace/applyEdit"

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from steersman.domain.digest import digest
 from steersman.errors import ToolFailed
 from steersman.lsp import disk
-from steersman.tools.base import digest
 
 
 @pytest.mark.parametrize(

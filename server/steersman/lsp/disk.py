@@ -16,8 +16,8 @@ from typing import Final, NamedTuple
 
 import msgspec
 
+from steersman.domain.digest import digest
 from steersman.errors import ToolFailed
-from steersman.tools.base import digest
 
 SIZE_LIMIT: Final = 8 * 1024 * 1024
 """The largest file that is read as text, in bytes."""

@@ -13,10 +13,10 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from steersman.domain.digest import digest
 from steersman.lsp.positions import ClientPosition, LineBuffer, PositionEncoding
 from steersman.lsp.uris import path_key, path_of_uri, real_path
 from steersman.ports.editor import Document
-from steersman.tools.base import digest
 
 log = logging.getLogger(__name__)
 

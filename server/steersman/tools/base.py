@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any, Generic, Literal, Protocol, TypeVar
 
@@ -159,8 +158,3 @@ class Tool(Protocol, Generic[A]):
 
 
 AnyTool = Tool[Any]
-
-
-def digest(text: str) -> str:
-    """The content hash used everywhere: SHA-256 of the UTF-8 text, in hex."""
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

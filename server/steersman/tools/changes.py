@@ -13,6 +13,7 @@ from typing import Final
 
 import msgspec
 
+from steersman.domain.digest import digest
 from steersman.domain.events import EditApplied, EditKind, EditPlanned
 from steersman.domain.ids import new_id
 from steersman.domain.messages import Verified
@@ -27,7 +28,7 @@ from steersman.ports.editor import (
     RenamePath,
 )
 from steersman.tools import diff
-from steersman.tools.base import ToolContext, ToolOutcome, digest
+from steersman.tools.base import ToolContext, ToolOutcome
 from steersman.tools.lines import normalise, numbered, split
 
 _AROUND: Final = 2

@@ -11,11 +11,12 @@ from typing import Any, Final
 
 import msgspec
 
+from steersman.domain.digest import digest
 from steersman.domain.events import CallMode
 from steersman.domain.messages import ToolError
 from steersman.domain.value import clean_text
 from steersman.errors import Aborted, ToolFailed
-from steersman.tools.base import AnyTool, Arguments, Permit, ToolContext, ToolOutcome, digest
+from steersman.tools.base import AnyTool, Arguments, Permit, ToolContext, ToolOutcome
 from steersman.tools.masking import masked
 
 _OFF_LOOP: Final = 64 * 1024

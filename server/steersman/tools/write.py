@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 
+from steersman.domain.digest import digest
 from steersman.domain.events import CallMode
 from steersman.domain.messages import Verified
 from steersman.errors import ToolFailed
 from steersman.ports.editor import CreateFile, Document, EditText
 from steersman.tools import changes, diff, files, permission
-from steersman.tools.base import Arguments, Permit, ToolContext, ToolOutcome, digest
+from steersman.tools.base import Arguments, Permit, ToolContext, ToolOutcome
 from steersman.tools.encoding import neighbours_ending, refuse_unencodable
 from steersman.tools.lines import NormalText, dominant_ending, normalise, split
 from steersman.tools.masking import refuse_mask

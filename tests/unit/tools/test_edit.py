@@ -9,10 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from steersman.domain.digest import digest
 from steersman.domain.events import EditApplied, EditPlanned
 from steersman.domain.settings import PermissionSettings, Settings
 from steersman.errors import ToolFailed
-from steersman.tools.base import Ask, Refuse, digest
+from steersman.tools.base import Ask, Refuse
 from tests.unit.tools.context import Context
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from steersman.domain.digest import digest
 from steersman.domain.settings import ContextSettings, Settings
 from steersman.errors import ToolFailed
-from steersman.tools.base import digest
 from steersman.tools.outcome import bounded, excerpt
 from tests.unit.tools.context import Context
 

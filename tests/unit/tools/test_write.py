@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from steersman.domain.digest import digest
 from steersman.domain.events import EditApplied, EditPlanned
 from steersman.errors import ToolFailed
-from steersman.tools.base import Allow, Ask, Refuse, digest
+from steersman.tools.base import Allow, Ask, Refuse
 from tests.unit.tools.context import Context
 
 
