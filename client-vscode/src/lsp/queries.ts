@@ -59,14 +59,16 @@ function locations(found: (vscode.Location | vscode.LocationLink)[]): unknown {
 }
 
 function hover(found: vscode.Hover[]): unknown {
-  const parts = found.flatMap(({ contents }) => contents).map(words);
+  const parts = found.flatMap(({ contents }) => contents as HoverPart[]).map(words);
   return parts.length > 0 ? { contents: { kind: 'markdown', value: parts.join('\n\n') } } : null;
 }
 
-/** A part of a hover is Markdown, or a piece of code with its language. */
-function words(part: vscode.MarkdownString | vscode.MarkedString): string {
+/** A part of a hover is Markdown, or (from older extensions) a piece of code with its language. */
+type HoverPart = string | { value: string; language?: string };
+
+function words(part: HoverPart): string {
   if (typeof part === 'string') return part;
-  return 'language' in part ? `\`\`\`${part.language}\n${part.value}\n\`\`\`` : part.value;
+  return part.language === undefined ? part.value : `\`\`\`${part.language}\n${part.value}\n\`\`\``;
 }
 
 function symbols(found: vscode.SymbolInformation[]): unknown {
