@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from steersman.domain.events import StoredEvent
-from steersman.errors import InvalidParams, SessionLocked, TurnMismatch
+from steersman.errors import Aborted, InvalidParams, SessionLocked, TurnMismatch
 from steersman.lsp.messages import COMMANDS, ROUTES
 from steersman.sessions import requests as rq
 from tests.lsp.wire import EXPERIMENTAL, Served, served
@@ -156,6 +156,40 @@ async def test_cancel_request_stops_the_waiting_and_not_the_work() -> None:
         status = desk.wire.ask("steersman/status", {})
         await resolve(desk, rq.Nothing())
         assert (await desk.wire.receive())["id"] == status, "the late answer was sent too"
+
+
+GOAL_AT = {"sessionId": "s", "ref": {"id": "g", "revision": 1}}
+
+
+async def test_cancelling_a_request_that_answers_when_its_work_is_done_ends_the_work() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = desk.wire.ask("steersman/goal/complete", GOAL_AT)
+        desk.wire.tell("$/cancelRequest", {"id": asked})
+        assert (await desk.wire.answer(asked))["error"]["code"] == -32800
+        assert desk.sessions.futures[0].cancelled()
+        assert (await desk.wire.error("steersman/nothing"))["code"] == -32601
+
+
+async def test_such_work_does_not_begin_when_it_was_cancelled_before_its_session_was_found() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = run(desk.wire, "steersman.goalComplete", ref=GOAL_AT["ref"])
+        await until_called(desk, 1)
+        desk.wire.tell("$/cancelRequest", {"id": asked})
+        assert (await desk.wire.answer(asked))["error"]["code"] == -32800
+        await resolve(desk, "s-1", 0)
+        assert (await desk.wire.error("steersman/nothing"))["code"] == -32601
+        assert [verb for verb, _ in desk.sessions.called] == ["latest"]
+
+
+async def test_work_that_a_person_stopped_is_answered_as_cancelled() -> None:
+    async with served() as desk:
+        await desk.wire.initialize()
+        asked = desk.wire.ask("steersman/goal/complete", GOAL_AT)
+        await until_called(desk, 1)
+        desk.sessions.futures[0].set_exception(Aborted("human"))
+        assert (await desk.wire.answer(asked))["error"]["code"] == -32800
 
 
 async def test_a_late_failure_of_a_cancelled_request_disturbs_nobody() -> None:

@@ -72,7 +72,7 @@ class Maintenance:
         return future
 
     def decide_stop(self, state: SessionState, *, drop: bool) -> Decision[None]:
-        """What a stop does to the queue of a job: what waited is dropped, or held with the steers in front."""
+        """What a stop does to the queue: what waited is dropped, or held with the steers in front."""
         return decide_stop(state, drop=True) if drop else Decision(hold_queue(state, "cancelled", WHY), None)
 
     async def settle(self, seconds: float) -> bool:
@@ -122,7 +122,7 @@ class Maintenance:
         await asyncio.shield(self._journal.submit(ended, into=Into(committed, finish)))
 
     def _next(self, state: SessionState, cause: Cause | None) -> list[ev.EventData]:
-        """The turn of whoever waits: steers as if they had come now, else the next prompt that is not held."""
+        """The turn of whoever waits: steers as if they had come now, else the first prompt."""
         if cause in ("trust", "shutdown"):
             return hold_queue(state, "restart" if cause == "shutdown" else "cancelled", WHY)
         people = people_in_turn_queue(state) if state.inbox.held is None else ()

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 import msgspec
 
-from steersman.errors import InvalidParams, RequestRefused
+from steersman.errors import Aborted, InvalidParams, RequestRefused
 
 T = TypeVar("T")
 INVALID_PARAMS: Final = -32602
@@ -71,6 +71,8 @@ def error_object(error: BaseException) -> dict[str, Any]:
         case RequestRefused():
             data = {"kind": error.kind, "retryable": error.retryable, **error.data}
             return {"code": REQUEST_FAILED, "message": str(error), "data": data}
+        case Aborted():
+            return {"code": REQUEST_CANCELLED, "message": "It was stopped before it was done."}
         case _:
             message = "Steersman failed to carry this out; its log (stderr) says more."
             return {"code": INTERNAL_ERROR, "message": message, "data": {"kind": "internal"}}

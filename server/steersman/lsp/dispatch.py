@@ -37,6 +37,7 @@ class _Client:
 
     def __init__(self, msg_id: MsgId) -> None:
         self.msg_id = msg_id
+        self.abort: Callable[[], object] = lambda: None
 
 
 class Dispatcher:
@@ -100,7 +101,7 @@ class Dispatcher:
             log.warning("%s: %s", method, error)
 
     def cancel(self, msg_id: MsgId) -> bool:
-        """`$/cancelRequest`: stop waiting for the acknowledgement; the work itself goes on.
+        """`$/cancelRequest`: stop waiting for the answer. The work goes on, unless its route is abortable.
 
         False if no such request of ours is open.
         """
@@ -108,6 +109,7 @@ class Dispatcher:
         if client is None:
             return False
         self._refuse(client, REQUEST_CANCELLED, "The request was cancelled.")
+        client.abort()
         return True
 
     def close(self) -> None:
@@ -131,6 +133,8 @@ class Dispatcher:
             self._fail(client, error)
             return
         future.add_done_callback(lambda done: self._done(client, done))
+        if route.abortable:
+            client.abort = future.cancel
         if route.params is rq.NewSession:
             self._latest.wait_for(future)
 
@@ -146,7 +150,7 @@ class Dispatcher:
         def found(latest: Future[str]) -> None:
             if latest.cancelled() or latest.exception() is not None:
                 self._done(client, latest)
-            else:
+            elif self._waits(client) or not route.abortable:
                 self._start(client, route, {**params, "sessionId": latest.result()})
 
         self._latest.then(found)

@@ -25,11 +25,15 @@ EXPERIMENTAL: Final[dict[str, Any]] = {
 
 
 class Route(msgspec.Struct, frozen=True):
-    """A request: the struct of its params and the verb that answers it. `command` is its twin's name."""
+    """A request: the struct of its params and the verb that answers it. `command` is its twin's name.
+
+    `abortable`: it answers when its work is done, and `$/cancelRequest` ends that work.
+    """
 
     params: type[Any]
     verb: Callable[[SessionApi, Any], Any]
     command: str | None = None
+    abortable: bool = False
 
 
 ROUTES: Final[dict[str, Route]] = {
@@ -52,7 +56,9 @@ ROUTES: Final[dict[str, Route]] = {
     "steersman/goal/edit": Route(rq.EditGoal, lambda api, p: api.edit_goal(p), "goalEdit"),
     "steersman/goal/pause": Route(rq.GoalAt, lambda api, p: api.pause_goal(p), "goalPause"),
     "steersman/goal/resume": Route(rq.GoalAt, lambda api, p: api.resume_goal(p), "goalResume"),
-    "steersman/goal/complete": Route(rq.CompleteGoal, lambda api, p: api.complete_goal(p), "goalComplete"),
+    "steersman/goal/complete": Route(
+        rq.CompleteGoal, lambda api, p: api.complete_goal(p), "goalComplete", abortable=True
+    ),
     "steersman/goal/clear": Route(rq.GoalAt, lambda api, p: api.clear_goal(p), "goalClear"),
     "steersman/goal/command": Route(rq.CommandGoal, lambda api, p: api.command_goal(p), "goal"),
     "steersman/credentials/set": Route(rq.SetCredentials, lambda api, p: api.set_credentials(p)),
