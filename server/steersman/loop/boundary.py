@@ -100,12 +100,15 @@ def _end_turn(
     if not queue:
         return events
     if isinstance(reason, ev.AbortedReason):
-        starters = _after_stop(state, steers) if reason.by == "human" else ()
-        if abort.words_after and reason.by == "human" and held is None:
+        # Words that came after the signal act as if the turn had ended; at a shutdown nothing starts.
+        ending = reason.by == "shutdown"
+        starters = () if ending else _after_stop(state, steers)
+        released = abort.words_after and not ending
+        if released and held is None:
             starters = queue[:1]
         rest = len(queue) > len(starters)
-        if rest and held is None and not abort.words_after:
-            events.append(ev.InboxHeld(reason="restart" if reason.by == "shutdown" else "cancelled"))
+        if rest and held is None and not released:
+            events.append(ev.InboxHeld(reason="restart" if ending else "cancelled"))
     else:
         # A round is nobody's words: when it fails, people's messages need not wait for a release.
         failed = None if state.turn is not None and state.turn.round is not None else _holds(reason)
