@@ -51,6 +51,8 @@ BAD: dict[str, Any] = {
     "steersman/session/new": {"mode": "fast"},
     "steersman/session/list": {"limit": 0},
     "steersman/session/open": {},
+    "steersman/session/fork": {"sessionId": "s", "atSeq": 0},
+    "steersman/session/repair": {"sessionId": "s"},
     "steersman/session/close": {"sessionId": 5},
     "steersman/session/rename": {"sessionId": "s"},
     "steersman/session/delete": [],
@@ -126,7 +128,7 @@ async def test_failures_have_their_code_and_tell_no_more_than_they_should(
         assert "secret" not in str(error)
 
 
-@pytest.mark.parametrize("method", ["steersman/nothing", "steersman/session/fork", "no/such/method"])
+@pytest.mark.parametrize("method", ["steersman/nothing", "steersman/session/split", "no/such/method"])
 async def test_an_unknown_request_is_method_not_found(method: str) -> None:
     async with served() as desk:
         await desk.wire.initialize()
@@ -406,3 +408,17 @@ async def test_what_is_still_open_is_answered_when_the_server_shuts_down() -> No
 
 async def still_answers(desk: Served) -> None:
     assert (await desk.wire.error("steersman/nothing"))["code"] == -32601
+
+
+@pytest.mark.parametrize("command", ["steersman.deleteSession", "steersman.repairSession"])
+@pytest.mark.parametrize("given", [{}, {"sessionId": None}])
+async def test_a_command_that_destroys_never_means_the_latest_session(command: str, given: Any) -> None:
+    params = given | ({"throughSeq": 3} if "repair" in command else {})
+    async with served() as desk:
+        await desk.wire.initialize()
+        for arguments in ([params], []):
+            asked = {"command": command, "arguments": arguments}
+            error = await desk.wire.error("workspace/executeCommand", asked)
+            assert error["code"] == -32602
+            assert "$.sessionId" in error["message"]
+        assert desk.sessions.called == []

@@ -20,6 +20,8 @@ VERBS = frozenset(
         "new",
         "list",
         "open",
+        "fork",
+        "repair",
         "close",
         "rename",
         "delete",

@@ -10,6 +10,8 @@ export interface Requests {
   'steersman/session/new': { params: NewSession; result: SessionInfo };
   'steersman/session/list': { params: ListSessions; result: SessionList };
   'steersman/session/open': { params: OpenSession; result: SessionInfo };
+  'steersman/session/fork': { params: ForkSession; result: SessionInfo };
+  'steersman/session/repair': { params: RepairSession; result: SessionInfo };
   'steersman/session/close': { params: SessionOnly; result: Nothing };
   'steersman/session/rename': { params: RenameSession; result: SessionInfo };
   'steersman/session/delete': { params: SessionOnly; result: Nothing };
@@ -93,6 +95,8 @@ export interface Events {
   'goal/round': GoalRound;
   'goal/blocker': GoalBlocker;
   'goal/verification': GoalVerification;
+  'context/compacted': ContextCompacted;
+  'compaction/failed': CompactionFailed;
   'exit/verdict': ExitVerdict;
   'task/state': TaskChanged;
 }
@@ -272,6 +276,13 @@ export interface CommandRule {
   decision: 'allow' | 'deny';
 }
 
+/** It was tried and nothing changed. `reason` is a sentence for people, `usage` what the try cost. */
+export interface CompactionFailed {
+  trigger: 'pressure' | 'overflow' | 'human' | 'subtask' | 'round';
+  reason: string;
+  usage?: Usage;
+}
+
 export interface CompleteGoal {
   sessionId: string;
   ref: GoalRef;
@@ -286,6 +297,18 @@ export interface ConfigureSession {
   sessionId: string;
   model?: string;
   mode?: 'agent' | 'plan' | 'ask';
+}
+
+/** From here on requests are built from this. The log itself stays whole. */
+export interface ContextCompacted {
+  throughSeq: number;
+  summary: string;
+  tokensBefore: number;
+  tokensAfter: number;
+  trigger: 'pressure' | 'overflow' | 'human' | 'subtask' | 'round';
+  resultsThroughSeq: number;
+  wordsLimit: number;
+  usage?: Usage;
 }
 
 /** Something a person attached to a message. */
@@ -414,6 +437,12 @@ export interface FileCheck {
   exists?: boolean;
   contains?: string;
   notContains?: string;
+}
+
+/** `atSeq`: the last event that the child has too; None: the last `turn/end`. */
+export interface ForkSession {
+  sessionId: string;
+  atSeq?: number;
 }
 
 export interface GetGoal {
@@ -609,13 +638,14 @@ export interface MaxTokens {
 
 /** `attempt` is the one that failed, from 1; `delayMs` the wait before the next. `message` says why. */
 export interface ModelRetry {
-  turn: number;
-  step: number;
   attempt: number;
   code: 'rate-limit' | 'server' | 'timeout' | 'transport' | 'empty';
   delayMs: number;
+  turn?: number;
+  step?: number;
   message?: string;
   usage?: Usage;
+  purpose?: 'turn' | 'summary';
 }
 
 /** Where and how to ask. Sizes are tokens, times seconds. */
@@ -781,6 +811,12 @@ export interface Removed {
 export interface RenameSession {
   sessionId: string;
   title: string;
+}
+
+/** `throughSeq`: the last event that is kept. */
+export interface RepairSession {
+  sessionId: string;
+  throughSeq: number;
 }
 
 /** The stable part of a request. `params` are provider members, sent as they stand. */

@@ -136,7 +136,7 @@ class Journal:
         decision = request.decide(self.state)
         if not decision.events and not request.blobs:
             return [], request.into.finish(decision.result)
-        state, rows = self._fold(decision.events)
+        state, rows = extended(self.state, decision.events, self._clock.now_ms())
         try:
             await self._log.append(rows, request.blobs)
         except StorageFailed as error:
@@ -153,25 +153,32 @@ class Journal:
             waited.set_result(None)
         self.committed()
 
-    def _fold(self, events: Sequence[ev.EventData]) -> tuple[SessionState, list[ev.StoredEvent]]:
-        """Fold events, with the change of the task that each causes right behind it."""
-        state, rows = self.state, []
-        now = max(state.last_time, self._clock.now_ms())
-        for data in events:
-            before = state
-            state, row = self._step(state, now, data)
-            rows.append(row)
-            changed = task_after(before, data)
-            if changed is not None:
-                state, row = self._step(state, now, changed)
-                rows.append(row)
-        return state, rows
 
-    def _step(self, state: SessionState, now: int, data: ev.EventData) -> tuple[SessionState, ev.StoredEvent]:
-        event = ev.make_event(state.session_id, state.last_seq + 1, now, data)
-        try:
-            row = ev.to_stored(event)
-        except UnicodeEncodeError:
-            event = ev.make_event(state.session_id, event.seq, now, ev.clean_data(data))
-            row = ev.to_stored(event)
-        return fold(state, event), row
+def extended(
+    state: SessionState, events: Sequence[ev.EventData], now: int
+) -> tuple[SessionState, list[ev.StoredEvent]]:
+    """The state after more events, and their rows, with the change of the task that each causes behind it.
+
+    `now` is in milliseconds since the epoch. Raises LogViolation: an event is not valid there.
+    """
+    rows = []
+    now = max(state.last_time, now)
+    for data in events:
+        before = state
+        state, row = _step(state, now, data)
+        rows.append(row)
+        changed = task_after(before, data)
+        if changed is not None:
+            state, row = _step(state, now, changed)
+            rows.append(row)
+    return state, rows
+
+
+def _step(state: SessionState, now: int, data: ev.EventData) -> tuple[SessionState, ev.StoredEvent]:
+    event = ev.make_event(state.session_id, state.last_seq + 1, now, data)
+    try:
+        row = ev.to_stored(event)
+    except UnicodeEncodeError:
+        event = ev.make_event(state.session_id, event.seq, now, ev.clean_data(data))
+        row = ev.to_stored(event)
+    return fold(state, event), row

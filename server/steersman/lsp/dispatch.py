@@ -24,7 +24,7 @@ from steersman.lsp.decoding import (
     error_object,
 )
 from steersman.lsp.latest import LatestSession
-from steersman.lsp.messages import COMMANDS, ROUTES, Route, takes_session
+from steersman.lsp.messages import COMMANDS, ROUTES, Route, takes_latest
 from steersman.sessions import requests as rq
 from steersman.sessions.api import SessionApi
 
@@ -82,7 +82,7 @@ class Dispatcher:
             self._fail(client, InvalidParams(text, ["$.arguments: not [params]"]))
         else:
             params = given[0] if given and given[0] is not None else {}
-            if takes_session(route) and isinstance(params, dict) and params.get("sessionId") is None:
+            if takes_latest(route) and isinstance(params, dict) and params.get("sessionId") is None:
                 self._start_on_latest(client, route, params)
             else:
                 self._start(client, route, params)

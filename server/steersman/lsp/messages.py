@@ -27,22 +27,30 @@ EXPERIMENTAL: Final[dict[str, Any]] = {
 class Route(msgspec.Struct, frozen=True):
     """A request: the struct of its params and the verb that answers it. `command` is its twin's name.
 
-    `abortable`: it answers when its work is done, and `$/cancelRequest` ends that work.
+    `abortable`: it answers when its work is done, and `$/cancelRequest` ends that work. `destroys`: it takes
+    something away for good, so that it is never done to a session that nobody named.
     """
 
     params: type[Any]
     verb: Callable[[SessionApi, Any], Any]
     command: str | None = None
     abortable: bool = False
+    destroys: bool = False
 
 
 ROUTES: Final[dict[str, Route]] = {
     "steersman/session/new": Route(rq.NewSession, lambda api, p: api.new(p), "newSession"),
     "steersman/session/list": Route(rq.ListSessions, lambda api, p: api.list(p), "listSessions"),
     "steersman/session/open": Route(rq.OpenSession, lambda api, p: api.open(p), "openSession"),
+    "steersman/session/fork": Route(rq.ForkSession, lambda api, p: api.fork(p), "forkSession"),
+    "steersman/session/repair": Route(
+        rq.RepairSession, lambda api, p: api.repair(p), "repairSession", abortable=True, destroys=True
+    ),
     "steersman/session/close": Route(rq.SessionOnly, lambda api, p: api.close(p), "closeSession"),
     "steersman/session/rename": Route(rq.RenameSession, lambda api, p: api.rename(p), "renameSession"),
-    "steersman/session/delete": Route(rq.SessionOnly, lambda api, p: api.delete(p), "deleteSession"),
+    "steersman/session/delete": Route(
+        rq.SessionOnly, lambda api, p: api.delete(p), "deleteSession", destroys=True
+    ),
     "steersman/session/events": Route(rq.ReadEvents, lambda api, p: api.events(p), "events"),
     "steersman/session/configure": Route(rq.ConfigureSession, lambda api, p: api.configure(p), "configure"),
     "steersman/turn/prompt": Route(rq.Prompt, lambda api, p: api.prompt(p), "prompt"),
@@ -71,6 +79,6 @@ COMMANDS: Final[dict[str, Route]] = {
 """`workspace/executeCommand` twins. Credentials have none: a key is not an argument of a command."""
 
 
-def takes_session(route: Route) -> bool:
-    """Whether the params name a session, which a command may leave out."""
-    return "session_id" in route.params.__struct_fields__
+def takes_latest(route: Route) -> bool:
+    """Whether the params name a session that a command may leave out."""
+    return "session_id" in route.params.__struct_fields__ and not route.destroys

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 
 import msgspec
 
+from steersman.domain.events import StoredEvent
+from steersman.domain.fold import empty
 from steersman.domain.value import encode
-from steersman.domain.views import SessionInfo
-from steersman.errors import InvalidParams, RequestRefused
+from steersman.domain.views import Damage, SessionInfo
+from steersman.errors import InvalidParams, SessionCorrupt, SessionNotFound, StorageFailed
 from steersman.ports.event_log import EventReader, SessionRef, SessionStore
 from steersman.sessions import requests as rq
-from steersman.sessions.loading import load
-from steersman.sessions.projection import session_info
+from steersman.sessions.loading import Loaded, examine
+from steersman.sessions.projection import seen
 from steersman.sessions.registry import Registry
 from steersman.sessions.uris import uri_path
 
@@ -50,7 +52,7 @@ class Catalogue:
         return found.sessions[0].session_id if found.sessions else None
 
     async def events(self, params: rq.ReadEvents) -> rq.EventPage:
-        """Events after a seq. Raises SessionNotFound, StorageFailed."""
+        """Events after a seq. Raises SessionNotFound, SessionCorrupt, StorageFailed."""
         session = self._registry.find(params.session_id)
         if session is not None:
             return await self._page(session.journal.log, params, session.state.last_seq)
@@ -61,7 +63,7 @@ class Catalogue:
             await reader.close()
 
     async def _page(self, reader: EventReader, params: rq.ReadEvents, last_seq: int) -> rq.EventPage:
-        rows = await reader.read(params.after_seq, params.limit)
+        rows = _json_rows(await reader.read(params.after_seq, params.limit))
         events = [rq.event_view(params.session_id, row) for row in rows]
         last_shown = rows[-1].seq if rows else params.after_seq
         return rq.EventPage(events=events, last_seq=max(last_seq, last_shown), has_more=last_shown < last_seq)
@@ -83,19 +85,30 @@ class Catalogue:
             except msgspec.MsgspecError:
                 pass
         try:
-            reader = await self._store.open_reader(ref.session_id)
-        except RequestRefused:
+            loaded = await examine(self._store, ref.session_id)
+        except SessionNotFound:
             return None
-        try:
-            loaded = await load(reader)
-        except RequestRefused:
-            return None
-        finally:
-            await reader.close()
-        info = session_info(loaded.state, damaged=loaded.damaged)
+        except StorageFailed as failed:  # of a newer version, or not to be read now: it is there all the same
+            loaded = Loaded(state=empty(ref.session_id), damaged=Damage(seq=1, reason=str(failed)))
+        info = seen(loaded, read_only=False)
         if loaded.damaged is None:
             await self._store.write_header(ref.session_id, encode(info))
         return info
+
+
+def _json_rows(rows: Sequence[StoredEvent]) -> Sequence[StoredEvent]:
+    """The rows before the first whose data is no JSON: sent, it would break the frame that it is in.
+
+    Raises SessionCorrupt where that is the first row.
+    """
+    for count, row in enumerate(rows):
+        try:
+            msgspec.json.decode(row.data)
+        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            if not count:
+                raise SessionCorrupt.at(row.seq, f"{row.type}: {error}") from error
+            return rows[:count]
+    return rows
 
 
 def _path(uri: str | None) -> object:

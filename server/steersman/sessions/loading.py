@@ -1,64 +1,124 @@
-"""From stored rows to state: the strict fold of a whole log, in batches: the event loop stays live."""
+"""From stored rows to state: the strict fold of a log, or of its beginning. The event loop stays live."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import aclosing
 
 import msgspec
 
-from steersman.domain.events import CHUNK, Event, StoredEvent, from_stored
+from steersman.domain import events as ev
 from steersman.domain.fold import empty, fold, pass_chunk
 from steersman.domain.state import SessionState
 from steersman.domain.views import Damage
-from steersman.errors import LogViolation
-from steersman.ports.event_log import EventReader
+from steersman.errors import LogViolation, SessionCorrupt
+from steersman.ports.event_log import EventReader, SessionStore
 
 
 class Loaded(msgspec.Struct, frozen=True, kw_only=True):
-    """A folded log. `damaged` says where the fold had to stop; `state` is the one before that event."""
+    """A folded log. `damaged` says where the fold had to stop; `state` is the one before that event.
+
+    `before` and `last` are the last event that is no chunk, and the state that it met. `rest` is the last
+    `turn/end`, or before any turn the last event.
+    """
 
     state: SessionState
     damaged: Damage | None = None
+    before: SessionState | None = None
+    last: ev.Event | None = None
+    rest: int = 0
 
 
-async def load(reader: EventReader) -> Loaded:
-    """Fold everything that the reader gives. A violation is told, never tolerated. Raises StorageFailed."""
-    state = empty(reader.session_id)
+async def examine(store: SessionStore, session_id: str, through: int | None = None) -> Loaded:
+    """Load a session beside whoever has it, damaged or not. Raises SessionNotFound, StorageFailed."""
     try:
-        async for rows in reader.scan():
-            state = _fold_rows(state, rows)
-            await asyncio.sleep(0)
-    except _Stopped as stop:
-        return Loaded(state=stop.state, damaged=Damage(seq=stop.violation.seq, reason=stop.violation.reason))
-    except LogViolation as violation:
-        return Loaded(state=state, damaged=Damage(seq=violation.seq, reason=violation.reason))
-    if not state.opened:
-        return Loaded(state=state, damaged=Damage(seq=state.last_seq + 1, reason="the log has no beginning"))
-    return Loaded(state=state)
+        reader = await store.open_reader(session_id)
+    except SessionCorrupt as corrupt:
+        return Loaded(state=empty(session_id), damaged=_damage(corrupt))
+    try:
+        return await load(reader, through)
+    finally:
+        await reader.close()
 
 
-class _Stopped(Exception):
-    def __init__(self, state: SessionState, violation: LogViolation) -> None:
-        super().__init__(str(violation))
-        self.state = state
-        self.violation = violation
+async def load(reader: EventReader, through: int | None = None) -> Loaded:
+    """Fold all that the reader gives, or its events up to `through`.
+
+    A violation is told, never tolerated; so is a content that an edit names and that is not there.
+    Raises StorageFailed.
+    """
+    folding = _Folding(reader.session_id, through)
+    loaded = await _fold_all(reader, folding)
+    absent = await reader.absent_blobs(folding.contents.keys())
+    if absent:
+        seq = min(folding.contents[digest] for digest in absent)
+        whole = await _fold_all(reader, _Folding(reader.session_id, seq - 1))
+        return msgspec.structs.replace(
+            whole, damaged=Damage(seq=seq, reason="a content that it names is missing")
+        )
+    return loaded
 
 
-def _fold_rows(state: SessionState, rows: Sequence[StoredEvent]) -> SessionState:
-    for row in rows:
-        try:
-            if row.type == CHUNK:
-                state = pass_chunk(state, row.seq, row.time)
+async def _fold_all(reader: EventReader, folding: _Folding) -> Loaded:
+    try:
+        async with aclosing(reader.scan()) as batches:  # type: ignore[type-var]
+            async for rows in batches:
+                if not folding.take(rows):
+                    break
+                await asyncio.sleep(0)
+    except (LogViolation, SessionCorrupt) as problem:
+        return folding.result(_damage(problem))
+    if not folding.state.opened and folding.through is None:
+        return folding.result(Damage(seq=folding.state.last_seq + 1, reason="the log has no beginning"))
+    return folding.result(None)
+
+
+class _Folding:
+    """A fold in work. `contents` are the digests that edits name, each with the first event that does."""
+
+    def __init__(self, session_id: str, through: int | None) -> None:
+        self.through = through
+        self.state = empty(session_id)
+        self.contents: dict[str, int] = {}
+        self._before: SessionState | None = None
+        self._last: ev.Event | None = None
+        self._rest = 0
+
+    def take(self, rows: Sequence[ev.StoredEvent]) -> bool:
+        """Fold rows. False when `through` is reached. Raises LogViolation; the state is the one before."""
+        for row in rows:
+            if self.through is not None and row.seq > self.through:
+                return False
+            if row.type == ev.CHUNK:
+                self.state = pass_chunk(self.state, row.seq, row.time)
             else:
-                state = fold(state, _event(state.session_id, row))
-        except LogViolation as violation:
-            raise _Stopped(state, violation) from violation
-    return state
+                self._fold(_event(self.state.session_id, row))
+        return True
+
+    def result(self, damaged: Damage | None) -> Loaded:
+        return Loaded(
+            state=self.state, damaged=damaged, before=self._before, last=self._last, rest=self._rest
+        )
+
+    def _fold(self, event: ev.Event) -> None:
+        after = fold(self.state, event)
+        self._before, self._last, self.state = self.state, event, after
+        if isinstance(event.data, ev.TurnEnd) or not after.turns:
+            self._rest = event.seq
+        if isinstance(event.data, ev.EditPlanned | ev.EditApplied):
+            for digest in filter(None, (event.data.before, event.data.after)):
+                self.contents.setdefault(digest, event.seq)
 
 
-def _event(session_id: str, row: StoredEvent) -> Event:
+def _event(session_id: str, row: ev.StoredEvent) -> ev.Event:
     try:
-        return from_stored(session_id, row)
+        return ev.from_stored(session_id, row)
     except ValueError as error:
         raise LogViolation(row.seq, str(error)) from error
+
+
+def _damage(problem: LogViolation | SessionCorrupt) -> Damage:
+    if isinstance(problem, LogViolation):
+        return Damage(seq=problem.seq, reason=problem.reason)
+    return Damage(seq=problem.data["seq"], reason=problem.data["reason"])

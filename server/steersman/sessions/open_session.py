@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from typing import Final, Literal
 
 import msgspec
 
@@ -20,11 +20,12 @@ from steersman.goals.service import Goals
 from steersman.goals.tools import goal_tools
 from steersman.goals.view import Activation, goal_view
 from steersman.loop.agent import Agent
-from steersman.loop.journal import Decision, Into, Journal
+from steersman.loop.journal import Decision, Into, Journal, extended
 from steersman.loop.services import Services
 from steersman.ports.event_log import EventLog, SessionStore
 from steersman.ports.feed import Feed
 from steersman.sessions.announcer import Announcer
+from steersman.sessions.fork import Fork, due_task
 from steersman.sessions.loading import load
 from steersman.sessions.projection import session_info
 from steersman.sessions.recovery import recovery_events
@@ -80,6 +81,15 @@ class OpenSession:
         return session
 
     @classmethod
+    def forked(
+        cls, log: EventLog, fork: Fork, services: Services, feed: Feed, store: SessionStore
+    ) -> OpenSession:
+        """A fork that is in its log already. Told of it is what its parent does not have."""
+        session = cls(log, fork.state, services, feed, store)
+        session._told(fork.rows[fork.at :])
+        return session
+
+    @classmethod
     async def take(
         cls,
         log: EventLog,
@@ -87,6 +97,7 @@ class OpenSession:
         feed: Feed,
         store: SessionStore,
         require_here: Callable[[str | None], None],
+        reason: Literal["resume", "repair"] = "resume",
     ) -> OpenSession:
         """A session that exists, folded and recovered.
 
@@ -97,17 +108,14 @@ class OpenSession:
         """
         loaded = await load(log)
         if loaded.damaged is not None:
-            seq, reason = loaded.damaged.seq, loaded.damaged.reason
-            raise SessionCorrupt(
-                f"The session's log is damaged at event {seq}: {reason}. "
-                "Open it read-only to see what is whole, or export it.",
-                seq=seq,
-                reason=reason,
-            )
+            raise SessionCorrupt.at(loaded.damaged.seq, loaded.damaged.reason)
         require_here(loaded.state.workspace_folder)
         session = cls(log, loaded.state, services, feed, store)
-        recovery = await recovery_events(loaded.state, log, services.editor)
-        await session.journal.append(ev.SessionOpened(reason="resume", server=SERVER), *recovery)
+        due = due_task(loaded)
+        state, _ = extended(loaded.state, due, loaded.state.last_time)
+        recovery = await recovery_events(state, log, services.editor)
+        opened = ev.SessionOpened(reason=reason, server=SERVER)
+        await session.journal.append(*due, opened, *recovery)
         return session
 
     def _toolbox(self, base: Toolbox) -> Toolbox:

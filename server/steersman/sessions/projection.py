@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from steersman.domain.state import SessionState
 from steersman.domain.views import ContextView, Damage, GoalView, QueueView, RunState, SessionInfo, WaitingOn
+from steersman.goals.view import Activation, goal_view
+from steersman.sessions.loading import Loaded
 
 UNTITLED = "New session"
 
@@ -52,3 +54,10 @@ def session_info(
         damaged=damaged,
         parent=state.parent,
     )
+
+
+def seen(loaded: Loaded, *, read_only: bool) -> SessionInfo:
+    """The SessionInfo of a session that is not open here. Its goal moves by nothing that is known here."""
+    state = loaded.state
+    goal = goal_view(state, Activation())
+    return session_info(state, read_only=read_only, damaged=loaded.damaged, goal=goal)

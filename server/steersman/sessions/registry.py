@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import Future
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, Literal
 
 from steersman.domain import events as ev
 from steersman.domain.ids import is_session_id, new_id
@@ -16,9 +16,11 @@ from steersman.loop.services import Services
 from steersman.ports.event_log import SessionStore
 from steersman.ports.feed import Feed
 from steersman.sessions import requests as rq
-from steersman.sessions.loading import load
-from steersman.sessions.open_session import STOP_SECONDS, OpenSession
-from steersman.sessions.projection import session_info
+from steersman.sessions.fork import prepare
+from steersman.sessions.loading import examine
+from steersman.sessions.open_session import SERVER, STOP_SECONDS, OpenSession
+from steersman.sessions.projection import seen
+from steersman.sessions.repair import require_damage
 from steersman.sessions.uris import uri_path
 
 
@@ -62,12 +64,33 @@ class Registry:
         session = self.find(session_id)
         if session is not None:
             return session.info()
-        reader = await self._store.open_reader(_checked(session_id))
-        try:
-            loaded = await load(reader)
-        finally:
-            await reader.close()
-        return session_info(loaded.state, read_only=True, damaged=loaded.damaged)
+        return seen(await examine(self._store, _checked(session_id)), read_only=True)
+
+    def reopened(self, session_id: str) -> Future[OpenSession]:
+        """As `opened`; a session that a storage error has suspended is taken again from its log."""
+        session = self.find(session_id)
+        if session is None or session.journal.suspended is None:
+            return self.opened(session_id)
+        return self._start(session_id, self._take_again(session_id, session))
+
+    def forked(self, params: rq.ForkSession) -> Future[OpenSession]:
+        """A child of a session, which need not be open.
+
+        Fails with SessionNotFound, SessionCorrupt, InvalidParams, WorkspaceMismatch, StorageFailed.
+        """
+        child_id = new_id("s")
+        return self._start(child_id, self._fork(child_id, params))
+
+    async def repaired(self, params: rq.RepairSession) -> Future[OpenSession]:
+        """Cut a damaged session back and open it; the damaged original stays beside it.
+
+        Raises SessionNotFound, SessionBusy, SessionLocked, SessionCorrupt, WorkspaceMismatch, Unsupported,
+        StorageFailed; so does the future.
+        """
+        await require_damage(self._store, params, self._require_here)
+        await self.close(params.session_id)
+        await self._store.cut(params.session_id, params.through_seq)
+        return self._start(params.session_id, self._take(params.session_id, "repair"))
 
     async def close(self, session_id: str) -> None:
         """Give the session back. Raises SessionBusy while it runs, SessionNotFound if there is none."""
@@ -130,10 +153,28 @@ class Registry:
             await log.close()
             raise
 
-    async def _take(self, session_id: str) -> OpenSession:
+    async def _take_again(self, session_id: str, session: OpenSession) -> OpenSession:
+        await session.close()
+        return await self._take(session_id)
+
+    async def _fork(self, child_id: str, params: rq.ForkSession) -> OpenSession:
+        parent = await self._store.open_reader(_checked(params.session_id))
+        services = self._services
+        try:
+            fork = await prepare(parent, params.at_seq, child_id, SERVER, services.editor, services.clock)
+        finally:
+            await parent.close()
+        folder = fork.state.workspace_folder
+        self._require_here(folder)
+        log = await self._store.fork(child_id, folder, fork.rows, parent.session_id)
+        return OpenSession.forked(log, fork, services, self._feed, self._store)
+
+    async def _take(self, session_id: str, reason: Literal["resume", "repair"] = "resume") -> OpenSession:
         log = await self._store.open(_checked(session_id))
         try:
-            session = await OpenSession.take(log, self._services, self._feed, self._store, self._require_here)
+            session = await OpenSession.take(
+                log, self._services, self._feed, self._store, self._require_here, reason
+            )
         except BaseException:
             await log.close()
             raise

@@ -15,6 +15,7 @@ from steersman.domain.views import GoalView, SessionInfo
 
 Text = Annotated[str, msgspec.Meta(min_length=1)]
 Count = Annotated[int, msgspec.Meta(ge=0)]
+Seq = Annotated[int, msgspec.Meta(ge=1)]
 Limit = Annotated[int, msgspec.Meta(ge=1, le=10_000)]
 
 
@@ -44,6 +45,36 @@ class OpenSession(Value, frozen=True):
 
 class SessionOnly(Value, frozen=True):
     session_id: str
+
+
+class ForkSession(Value, frozen=True):
+    """`at_seq`: the last event that the child has too; None: the last `turn/end`."""
+
+    session_id: str
+    at_seq: Seq | None = None
+
+
+class RepairSession(Value, frozen=True):
+    """`through_seq`: the last event that is kept."""
+
+    session_id: str
+    through_seq: Seq
+
+
+class ExportSession(Value, frozen=True):
+    session_id: str
+    format: Literal["jsonl", "markdown"]
+
+
+class Exported(Value, frozen=True):
+    text: str
+
+
+class Shown(Value, frozen=True):
+    """A transcript that was written to a file, and whether the editor shows it."""
+
+    uri: str
+    shown: bool
 
 
 class RenameSession(Value, frozen=True):

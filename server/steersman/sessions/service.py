@@ -50,7 +50,13 @@ class SessionService:
     def open(self, params: rq.OpenSession) -> Future[SessionInfo]:
         if params.read_only:
             return self._task(self._registry.view(params.session_id))
-        return self._opening(self._registry.opened(params.session_id))
+        return self._opening(self._registry.reopened(params.session_id))
+
+    def fork(self, params: rq.ForkSession) -> Future[SessionInfo]:
+        return self._opening(self._registry.forked(params))
+
+    def repair(self, params: rq.RepairSession) -> Future[SessionInfo]:
+        return self._task(self._repair(params))
 
     def list(self, params: rq.ListSessions) -> Future[rq.SessionList]:
         return self._task(self._catalogue.list(params))
@@ -263,6 +269,9 @@ class SessionService:
         info = self._services.models.info(session.state.model)
         if not info.configured:
             raise NotConfigured(info.problem or "No model is configured: set model.name and a key.")
+
+    async def _repair(self, params: rq.RepairSession) -> SessionInfo:
+        return (await asyncio.shield(await self._registry.repaired(params))).info()
 
     async def _close(self, session_id: str) -> rq.Nothing:
         await self._registry.close(session_id)

@@ -133,8 +133,8 @@ def _passing_over_damage() -> Iterator[None]:
 
 def absent_blobs(connection: sqlite3.Connection, digests: Collection[str]) -> set[str]:
     """Those of `digests` that no blob has. Contents are not looked at."""
-    kept = {row[0] for row in connection.execute("SELECT digest FROM blobs")} if digests else set()
-    return set(digests) - kept
+    one = "SELECT EXISTS (SELECT 1 FROM blobs WHERE digest = ?)"
+    return {digest for digest in digests if not connection.execute(one, (digest,)).fetchone()[0]}
 
 
 def scan_batch(connection: sqlite3.Connection, session_id: str, verifier: Verifier | None) -> Batch:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 import sqlite3
 import stat
@@ -131,7 +130,7 @@ async def test_a_fork_with_a_gap_is_never_there(store: ClosingStore, database: P
     await (await store.create("s-1", None)).append(rows(1, 3))
     with pytest.raises(LogViolation):
         await store.fork("s-2", None, [*rows(1, 2), *rows(4, 5)], "s-1")
-    assert os.listdir(database.parent.parent) == ["s-1"]
+    assert [path.name for path in database.parent.parent.iterdir()] == ["s-1"]
 
 
 async def test_a_transcript_is_private_and_replaced_whole(store: ClosingStore, database: Path) -> None:
