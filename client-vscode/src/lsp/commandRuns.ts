@@ -18,7 +18,7 @@ export async function runCommand(request: CommandRequest, token: vscode.Cancella
   const environment = await virtualEnvironmentOf(await interpreterOf(folder));
   const outcome = await runInTerminal(
     {
-      name: request.title.slice(0, TITLE_CHARACTERS) || 'Command',
+      name: request.title.replace(/\s+/g, ' ').slice(0, TITLE_CHARACTERS) || 'Command',
       runId: request.runId,
       folder: vscode.workspace.getWorkspaceFolder(folder),
       process: {

@@ -141,7 +141,12 @@ export class Server implements Wire, vscode.Disposable {
     const late = setTimeout(() => life.process?.kill(), START_MS);
     try {
       await life.client.start();
-      this.check(life.client);
+      const mismatch = mismatchOf(life.client);
+      if (mismatch !== undefined) {
+        await this.end();
+        this.become('failed', mismatch);
+        return;
+      }
       await this.sendKey();
       if (!life.over) this.become('running');
     } catch (error) {
@@ -201,20 +206,6 @@ export class Server implements Wire, vscode.Disposable {
     };
   }
 
-  /** Throws where the other side is no server of ours. */
-  private check(client: LanguageClient): void {
-    const experimental = client.initializeResult?.capabilities.experimental as
-      | { steersman?: { protocolVersion?: unknown } }
-      | undefined;
-    const version = experimental?.steersman?.protocolVersion;
-    if (version === PROTOCOL_VERSION) return;
-    throw new Error(
-      typeof version === 'number'
-        ? `The server speaks version ${version} of the protocol, this extension ${PROTOCOL_VERSION}. Update the older one.`
-        : 'The program that was started is no Steersman server. Correct `steersman.server.command`.',
-    );
-  }
-
   /** The server ended by itself, or never came up. What follows waits for its turn in the queue. */
   private lost(life: Life, reason: string): void {
     if (life.over) return;
@@ -267,6 +258,18 @@ export class Server implements Wire, vscode.Disposable {
     if (this.log.logLevel !== vscode.LogLevel.Trace) return Trace.Off;
     return Trace.fromString(vscode.workspace.getConfiguration('steersman').get('trace.server', 'messages'));
   }
+}
+
+/** What is wrong where the other side is no server of ours. Starting it again would change nothing. */
+function mismatchOf(client: LanguageClient): string | undefined {
+  const experimental = client.initializeResult?.capabilities.experimental as
+    | { steersman?: { protocolVersion?: unknown } }
+    | undefined;
+  const version = experimental?.steersman?.protocolVersion;
+  if (version === PROTOCOL_VERSION) return undefined;
+  return typeof version === 'number'
+    ? `The server speaks version ${version} of the protocol, this extension ${PROTOCOL_VERSION}. Update the older one.`
+    : 'The program that was started is no Steersman server. Correct `steersman.server.command`.';
 }
 
 /** Tells the server what this editor answers. */
