@@ -126,6 +126,8 @@ def _user_text(entry: UserEntry) -> str:
         case Human():
             attached = "".join(_attached(item) for item in entry.context or ())
             return inert(entry.text) + attached
+        case Notice(name="goal_complete" | "goal_blocked" as name):
+            return f"<{name}>\n{inert(entry.text)}\n</{name}>"
         case Notice(name=name):
             return f'<notice name="{name}">\n{inert(entry.text)}\n</notice>'
         case _:

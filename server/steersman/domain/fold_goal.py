@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import Any, Final
 
+import msgspec
 from msgspec.structs import replace
+from pyrsistent import pmap
 
 from steersman.domain import events as ev
 from steersman.domain.fold_rules import refuse, require
-from steersman.domain.goal import FROM, MAY_CHANGE, TO, Goal
+from steersman.domain.goal import FROM, MAY_CHANGE, TO, WHO, Goal, Operation
 from steersman.domain.messages import GoalSource
 from steersman.domain.state import Blocker, GoalRecord, OpenTurn, PendingRound, SessionState
 
 
 def _changed(state: SessionState, event: ev.Event, data: ev.GoalChanged) -> SessionState:
     current = state.goals.current
+    require(data.by in WHO[data.operation], event, f"{data.operation} is not for the {data.by}")
+    if data.by == "model":
+        _require_authority(state, event, data)
     if data.operation == "create":
         return _created(state, event, data)
     if current is None:
@@ -24,17 +30,46 @@ def _changed(state: SessionState, event: ev.Event, data: ev.GoalChanged) -> Sess
     require(data.ref == next_ref, event, f"revision {data.ref.revision} does not follow {current.revision}")
     if data.operation == "clear":
         require(data.goal is None, event, "a cleared goal has no snapshot")
-        return _with(state, replace(state.goals, current=None, blocker=None, verification=None))
+        return _with(state, GoalRecord(used_ids=state.goals.used_ids, pending=state.goals.pending))
     if data.goal is None:
         refuse(event, "the snapshot is missing")
     _require_only(event, data, current, data.goal)
     goals = replace(state.goals, current=data.goal, changed_by=data.by)
+    if not _changes_limits_only(data.operation, current, data.goal):
+        goals = replace(goals, asked_since=data.goal.revision)
     if data.operation in ("edit", "resume"):
         edited = goals.edited or data.goal.objective != current.objective
-        goals = replace(goals, blocker=None, idle_rounds=0, edited=edited)
+        goals = replace(goals, blockers=pmap(), idle_rounds=0, edited=edited)
     if data.by == "model" and data.operation in ("complete", "block") and state.turn is not None:
         goals = replace(goals, closing=True)
     return _with(state, goals)
+
+
+def _require_authority(state: SessionState, event: ev.Event, data: ev.GoalChanged) -> None:
+    """What the model did, it did in a turn that allowed it (goal.md, "Authority")."""
+    turn = state.turn
+    if turn is None:
+        refuse(event, "the model acts only in a turn")
+    if data.operation == "create":
+        require(turn.trigger == "human", event, "no person's message started this turn")
+    elif data.operation in ("complete", "block"):
+        own = turn.human_step is not None or is_own_round(state)
+        require(own, event, "this turn is not a round of the goal as it is")
+    else:
+        require(turn.human_step is not None, event, "no person's message was shown in this turn")
+
+
+def is_own_round(state: SessionState) -> bool:
+    """Whether the open turn is a round of the current goal, as the goal asks it now."""
+    goals, turn = state.goals, state.turn
+    if turn is None or turn.round is None or goals.current is None:
+        return False
+    return turn.round.goal_id == goals.current.id and turn.round.revision >= goals.asked_since
+
+
+def _changes_limits_only(operation: Operation, before: Goal, after: Goal) -> bool:
+    """A round that runs keeps its authority where only limits were edited: it still does what was asked."""
+    return operation == "edit" and (before.objective, before.checks) == (after.objective, after.checks)
 
 
 def _created(state: SessionState, event: ev.Event, data: ev.GoalChanged) -> SessionState:
@@ -48,7 +83,7 @@ def _created(state: SessionState, event: ev.Event, data: ev.GoalChanged) -> Sess
     require(goal.rounds_started == 0, event, "a new goal has started no round")
     require(goal.created_at == goal.updated_at <= event.time, event, "its times do not fit")
     used = state.goals.used_ids.set(goal.id, True)
-    return _with(state, GoalRecord(current=goal, used_ids=used, changed_by=data.by))
+    return _with(state, GoalRecord(current=goal, used_ids=used, changed_by=data.by, asked_since=1))
 
 
 def _require_only(event: ev.Event, data: ev.GoalChanged, before: Goal, after: Goal) -> None:
@@ -119,17 +154,21 @@ def _require_current(state: SessionState, event: ev.Event, source: GoalSource) -
 def _blocker(state: SessionState, event: ev.Event, data: ev.GoalBlocker) -> SessionState:
     goal = state.goals.current
     require(goal is not None and goal.id == data.goal_id, event, "no such goal")
-    before = state.goals.blocker
-    follows = before is not None and before.key == data.key and before.round == data.round - 1
-    same_round = before is not None and before.key == data.key and before.round == data.round
-    expected = 1
-    if before is not None and follows:
-        expected = before.consecutive + 1
-    elif before is not None and same_round:
-        expected = before.consecutive
+    turn = state.turn
+    own = turn is not None and turn.round is not None and turn.round.round == data.round
+    require(own, event, "it is counted in a round of the goal")
+    expected = in_a_row(state, data.key, data.round)
     require(data.consecutive == expected, event, f"it is {expected} in a row, not {data.consecutive}")
-    blocker = Blocker(key=data.key, round=data.round, consecutive=data.consecutive)
-    return _with(state, replace(state.goals, blocker=blocker))
+    blocker = Blocker(round=data.round, consecutive=data.consecutive)
+    return _with(state, replace(state.goals, blockers=state.goals.blockers.set(data.key, blocker)))
+
+
+def in_a_row(state: SessionState, key: str, number: int) -> int:
+    """In how many rounds in a row, this one included, the model has given this key for what blocks it."""
+    before = state.goals.blockers.get(key)
+    if before is None:
+        return 1
+    return before.consecutive if before.round == number else before.consecutive + 1
 
 
 def _verification(state: SessionState, event: ev.Event, data: ev.GoalVerification) -> SessionState:
@@ -153,10 +192,38 @@ def called_in_goal(state: SessionState, name: str, arguments: str) -> SessionSta
     goals = state.goals
     if state.turn is None or state.turn.round is None:
         return state
-    signature = f"{name} {' '.join(arguments.split())}"
+    signature = _signature(name, arguments)
     if signature in goals.signatures or name in _NO_PROGRESS:
         return state
     return _with(state, replace(goals, signatures=goals.signatures.set(signature, True), progressed=True))
+
+
+def _signature(name: str, arguments: str) -> str:
+    """A call without its spelling: white space and the order of members do not make it another one."""
+    try:
+        folded = msgspec.json.encode(msgspec.json.decode(arguments), order="deterministic")
+    except (ValueError, RecursionError, OverflowError):  # not JSON, too deep, an endless number
+        folded = " ".join(arguments.split()).encode("utf-8", "surrogatepass")
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass") + b" " + folded).hexdigest()[:32]
+
+
+def _receipt(state: SessionState, event: ev.Event, data: ev.TestsReceipt) -> SessionState:
+    """Another set of failing tests than the last run's is progress, in a round."""
+    failing = frozenset(test.id for test in data.tests if test.outcome in ("failed", "error"))
+    found = (data.status, data.counts.failed + data.counts.errors, failing)
+    goals = state.goals
+    if goals.current is None or not goals.current.unfinished or found == goals.failing:
+        return state
+    in_round = state.turn is not None and state.turn.round is not None
+    progressed = goals.progressed or (in_round and goals.failing is not None)
+    return _with(state, replace(goals, failing=found, progressed=progressed))
+
+
+def _verdict(state: SessionState, event: ev.Event, data: ev.ExitVerdict) -> SessionState:
+    """The last judgement of a turn: where it ends the turn, it says what the goal's driver does."""
+    if data.policy == "context-window":
+        return replace(state, window_told=True)
+    return state if state.turn is None else replace(state, turn=replace(state.turn, verdict=data))
 
 
 def changed_in_goal(state: SessionState, edit: ev.EditApplied) -> SessionState:
@@ -177,9 +244,9 @@ def changed_in_goal(state: SessionState, edit: ev.EditApplied) -> SessionState:
 def a_person_spoke(state: SessionState) -> SessionState:
     """A person's message starts the counts of idle rounds and of blockers again."""
     goals = state.goals
-    if not goals.idle_rounds and goals.blocker is None:
+    if not goals.idle_rounds and not goals.blockers:
         return state
-    return _with(state, replace(goals, idle_rounds=0, blocker=None))
+    return _with(state, replace(goals, idle_rounds=0, blockers=pmap()))
 
 
 def after_turn(state: SessionState, turn: OpenTurn, reason: ev.EndReason) -> SessionState:
@@ -193,9 +260,8 @@ def after_turn(state: SessionState, turn: OpenTurn, reason: ev.EndReason) -> Ses
             idle_rounds=0 if goals.progressed else goals.idle_rounds + 1,
             failing_rounds=goals.failing_rounds + 1 if failed else 0 if ended_well else goals.failing_rounds,
         )
-        blocker = goals.blocker
-        if blocker is not None and blocker.round < turn.round.round:
-            goals = replace(goals, blocker=None)
+        kept = {key: b for key, b in goals.blockers.items() if b.round == turn.round.round}
+        goals = replace(goals, blockers=pmap(kept))
     return _with(state, goals)
 
 
@@ -207,4 +273,6 @@ GOAL_REDUCERS: Final[dict[type[ev.EventData], Any]] = {
     ev.GoalRound: _round,
     ev.GoalBlocker: _blocker,
     ev.GoalVerification: _verification,
+    ev.TestsReceipt: _receipt,
+    ev.ExitVerdict: _verdict,
 }

@@ -50,16 +50,9 @@ def _task(state: SessionState, event: ev.Event, data: ev.TaskChanged) -> Session
     return replace(state, task=data.to)
 
 
-def _recorded(state: SessionState, event: ev.Event, data: ev.EventData) -> SessionState:
-    """Kept for people and for replay; no state follows from it."""
-    return state
-
-
 SESSION_REDUCERS: Final[dict[type[ev.EventData], Any]] = {
     ev.SessionCreated: _created,
     ev.SessionOpened: _opened,
     ev.SessionConfigured: _configured,
     ev.TaskChanged: _task,
-    ev.ExitVerdict: _recorded,
-    ev.TestsReceipt: _recorded,
 }

@@ -32,7 +32,7 @@ def _turn_end(state: SessionState, event: ev.Event, data: ev.TurnEnd) -> Session
     require(turn.open_step is None, event, "a step is still open")
     require(not turn.claimed, event, "a claimed message was not told to the model")
     require(turn.trigger != "goal" or turn.round is not None, event, "its round was never admitted")
-    ended = EndedTurn(number=turn.number, reason=data.reason, round=turn.round)
+    ended = EndedTurn(number=turn.number, reason=data.reason, round=turn.round, verdict=turn.verdict)
     return after_turn(replace(state, turn=None, last_turn=ended), turn, data.reason)
 
 

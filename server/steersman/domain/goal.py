@@ -85,6 +85,17 @@ FROM: Final[dict[Operation, frozenset[Phase]]] = {
 }
 """From which phases an operation is possible; `create` needs no goal, or a complete one."""
 
+WHO: Final[dict[Operation, frozenset[By]]] = {
+    "create": frozenset({"human", "model"}),
+    "edit": frozenset({"human", "model"}),
+    "pause": frozenset({"human", "model", "driver"}),
+    "resume": frozenset({"human", "model"}),
+    "complete": frozenset({"human", "model"}),
+    "block": frozenset({"model", "driver"}),
+    "clear": frozenset({"human"}),
+}
+"""Who may do what at all. What the model may in a turn depends on who started it (goals/authority.py)."""
+
 TO: Final[dict[Operation, Phase]] = {
     "create": "active",
     "pause": "paused",

@@ -15,6 +15,7 @@ from steersman.domain.events import (
     ApprovalAsked,
     CallMode,
     EndReason,
+    ExitVerdict,
     GoalVerification,
     Mode,
     Parent,
@@ -135,9 +136,8 @@ class PendingRound(Frozen, frozen=True):
 
 
 class Blocker(Frozen, frozen=True):
-    """What the model said that blocks it: the folded key, the last round, and how many rounds in a row."""
+    """An obstacle that the model reported: the last round in which it did, and in how many in a row."""
 
-    key: str
     round: int
     consecutive: int
 
@@ -148,14 +148,19 @@ class GoalRecord(Frozen, frozen=True):
     current: Goal | None = None
     used_ids: PMap[str, bool] = pmap()
     pending: PendingRound | None = None
-    blocker: Blocker | None = None
+    blockers: PMap[str, Blocker] = pmap()
+    """By their folded keys."""
     verification: GoalVerification | None = None
     changed_by: By | None = None
+    asked_since: int = 0
+    """The revision since which the goal asks what it asks now: a round of an earlier one cannot end it."""
     closing: bool = False
     """The model has just completed or blocked the goal: one instruction to tell the person is due."""
     signatures: PMap[str, bool] = pmap()
     changed: PMap[str, bool] = pmap()
     """URIs of the files that were changed since the goal began, and are there."""
+    failing: tuple[str, int, frozenset[str]] | None = None
+    """What the last test run found: its status, how many failed, and which (as far as they were told)."""
     progressed: bool = False
     """The round in work changed something: a file, or it called what was never called before."""
     idle_rounds: int = 0
@@ -172,13 +177,15 @@ class EndedTurn(Frozen, frozen=True):
     number: int
     reason: EndReason
     round: GoalSource | None
+    verdict: ExitVerdict | None = None
 
 
 class OpenTurn(Frozen, frozen=True):
     """The turn in work. `step` is the number of its last step, `claimed` what the next messages must be.
 
     `round` is the goal round that started it; `human_step` the first step that showed a person's message;
-    `unanswered` says that a person was asked and the deadline came first.
+    `unanswered` says that a person was asked and the deadline came first; `verdict` is the last judgement
+    of a policy.
     """
 
     number: int
@@ -193,6 +200,7 @@ class OpenTurn(Frozen, frozen=True):
     round: GoalSource | None = None
     human_step: int | None = None
     unanswered: bool = False
+    verdict: ExitVerdict | None = None
 
 
 class UserEntry(Frozen, frozen=True):

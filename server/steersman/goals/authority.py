@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steersman.domain.fold_goal import is_own_round
 from steersman.domain.goal import Goal
 from steersman.domain.state import SessionState
 from steersman.errors import ToolFailed
@@ -30,14 +31,14 @@ def require_may_end(state: SessionState, goal: Goal, action: str) -> None:
     """`complete` and `blocked` belong to the goal's own round, or to a turn with a person's word.
 
     Raises:
-        ToolFailed: `AUTHORITY`; `STALE_GOAL` where the goal was edited since the round began.
+        ToolFailed: `AUTHORITY`; `STALE_GOAL` where the goal asks something else since the round began.
     """
     if has_direct_human(state):
         return
     own = state.turn.round if state.turn else None
     if own is None or own.goal_id != goal.id:
         raise ToolFailed("AUTHORITY", f"This turn is not a round of the goal: it cannot be {action} here.")
-    if own.revision != goal.revision:
+    if not is_own_round(state):
         raise ToolFailed(
             "STALE_GOAL",
             "The user changed the goal since this round began, so this round cannot end it. "

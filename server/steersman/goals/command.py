@@ -49,9 +49,9 @@ def parse(text: str) -> GoalCommand:
     whole = _WHOLE.get(rest.casefold())
     if whole is not None:
         return GoalCommand(verb=whole)
-    first, _, after = rest.partition(" ")
+    first, *after = rest.split(maxsplit=1)
     if first.casefold() == "edit":
-        return _with_options(GoalCommand(verb="edit"), after.strip())
+        return _with_options(GoalCommand(verb="edit"), "".join(after))
     return _with_options(GoalCommand(verb="create"), rest)
 
 
@@ -77,6 +77,8 @@ def _option(command: GoalCommand, found: re.Match[str]) -> GoalCommand:
         words = _words(_unquoted(value))
         return replace(command, checks=[CommandCheck(argv=words), *(command.checks or ())])
     number = _number(name, _unquoted(value))
+    if name in ("rounds", "tokens") and not number.is_integer():
+        raise CommandError(f"--{name} takes a whole number, not {value}.")
     if name == "rounds":
         return replace(command, max_rounds=int(number))
     budgets = command.budgets or Budgets()

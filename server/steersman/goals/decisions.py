@@ -58,6 +58,22 @@ def current(state: SessionState, ref: GoalRef | None) -> Goal:
     return goal
 
 
+def permitted(state: SessionState, ref: GoalRef | None, operation: Operation) -> Goal:
+    """The goal that a ref means, in a phase that has this operation.
+
+    Raises:
+        GoalNotFound, GoalStale, GoalTransition.
+    """
+    goal = current(state, ref)
+    if goal.phase not in FROM[operation]:
+        raise GoalTransition(
+            f"A goal that is {goal.phase} cannot be changed by {operation!r}.",
+            phase=goal.phase,
+            operation=operation,
+        )
+    return goal
+
+
 def create(state: SessionState, wishes: Wishes, by: By, now: int, default_rounds: int) -> ev.GoalChanged:
     """A new goal. Raises GoalExists over an unfinished one, GoalInvalid."""
     before = state.goal
@@ -86,7 +102,7 @@ def create(state: SessionState, wishes: Wishes, by: By, now: int, default_rounds
 
 def edit(state: SessionState, ref: GoalRef | None, wishes: Wishes, by: By, now: int) -> ev.GoalChanged:
     """Other words, limits or checks for an unfinished goal; its phase and activation stay."""
-    goal = _permitted(state, ref, "edit")
+    goal = permitted(state, ref, "edit")
     changed = replace(
         goal,
         objective=goal.objective if wishes.objective is None else objective(wishes.objective),
@@ -100,13 +116,13 @@ def edit(state: SessionState, ref: GoalRef | None, wishes: Wishes, by: By, now: 
 
 
 def pause(state: SessionState, ref: GoalRef | None, by: By, now: int, reason: str | None) -> ev.GoalChanged:
-    goal = _permitted(state, ref, "pause")
+    goal = permitted(state, ref, "pause")
     return _change(state, replace(goal, phase="paused"), "pause", by, now, reason)
 
 
 def resume(state: SessionState, ref: GoalRef | None, by: By, now: int, *, armed: bool) -> ev.GoalChanged:
     """Active again. Raises GoalTransition where it moves already, or where no budget has room."""
-    goal = _permitted(state, ref, "resume")
+    goal = permitted(state, ref, "resume")
     if goal.phase == "active" and armed:
         raise GoalTransition(
             "The goal is active and armed already.", phase=goal.phase, operation="resume", members=[]
@@ -127,18 +143,18 @@ def resume(state: SessionState, ref: GoalRef | None, by: By, now: int, *, armed:
 def complete(
     state: SessionState, ref: GoalRef | None, by: By, now: int, reason: str | None
 ) -> ev.GoalChanged:
-    goal = _permitted(state, ref, "complete")
+    goal = permitted(state, ref, "complete")
     return _change(state, replace(goal, phase="complete", blocked_reason=None), "complete", by, now, reason)
 
 
 def block(state: SessionState, ref: GoalRef | None, by: By, now: int, why: BlockedReason) -> ev.GoalChanged:
-    goal = _permitted(state, ref, "block")
+    goal = permitted(state, ref, "block")
     return _change(state, replace(goal, phase="blocked", blocked_reason=why), "block", by, now, why.message)
 
 
 def clear(state: SessionState, ref: GoalRef | None, by: By) -> ev.GoalChanged:
     """Away with it: a tombstone with the next revision."""
-    goal = _permitted(state, ref, "clear")
+    goal = permitted(state, ref, "clear")
     tombstone = replace(goal.ref, revision=goal.revision + 1)
     return ev.GoalChanged(operation="clear", by=by, ref=tombstone, goal=None)
 
@@ -157,17 +173,6 @@ def objective(text: str | None) -> str:
             member="objective",
         )
     return trimmed
-
-
-def _permitted(state: SessionState, ref: GoalRef | None, operation: Operation) -> Goal:
-    goal = current(state, ref)
-    if goal.phase not in FROM[operation]:
-        raise GoalTransition(
-            f"A goal that is {goal.phase} cannot be changed by {operation!r}.",
-            phase=goal.phase,
-            operation=operation,
-        )
-    return goal
 
 
 def _require_limits(goal: Goal) -> None:

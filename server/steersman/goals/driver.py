@@ -11,20 +11,20 @@ import logging
 from collections.abc import Callable
 
 from steersman.context.goal_text import round_text
-from steersman.domain import events as ev
-from steersman.domain.goal import BlockCode, BlockedReason, Goal
+from steersman.domain.goal import BlockedReason, Goal
 from steersman.domain.state import EndedTurn, SessionState
 from steersman.errors import RequestRefused
+from steersman.goals.outcome import Block, Disarm, Pause, no_room, outcome_of
 from steersman.goals.service import Goals
 from steersman.loop.agent import Agent
 from steersman.loop.services import Services
-from steersman.policies.budget import left, used_up
+from steersman.policies.budget import left
 
 log = logging.getLogger(__name__)
 
 
 class Driver:
-    """Drives one session's goal. `told_pause` says whether it waits on purpose between two rounds."""
+    """Drives one session's goal. `pausing` says whether it waits on purpose between two rounds."""
 
     def __init__(self, goals: Goals, agent: Agent, services: Services) -> None:
         self._goals = goals
@@ -32,6 +32,7 @@ class Driver:
         self._services = services
         self._seen_turn = goals.state.turns
         self._advancing: asyncio.Task[None] | None = None
+        self._news = asyncio.Event()
         self.pausing = False
         self.changed: Callable[[], None] = lambda: None
         agent.rested = self.rested
@@ -47,6 +48,7 @@ class Driver:
 
     def consider(self) -> None:
         """Start a round if one is due. Safe to call at any time, as often as one likes."""
+        self._news.set()
         if self._advancing is not None and not self._advancing.done():
             return
         if self._ready():
@@ -60,52 +62,66 @@ class Driver:
             self._advancing.cancel()
 
     def _advanced(self, task: asyncio.Task[None]) -> None:
-        if not task.cancelled() and (error := task.exception()) is not None:
+        if task.cancelled():
+            return
+        if (error := task.exception()) is not None:
             self._goals.disarm("The driver itself failed; the server's log says more.")
             if not isinstance(error, RequestRefused):
                 log.error("the goal driver failed", exc_info=error)
             return
-        if not task.cancelled():
-            self.consider()
+        self.consider()
 
     def _ready(self) -> bool:
-        state = self._goals.state
-        return self._goals.armed and self._agent.at_rest and not state.inbox.people_wait
+        return self._goals.armed and self._agent.at_rest and not self._goals.state.inbox.people_wait
 
     def _judge(self, state: SessionState) -> str | None:
-        return None if self._goals.activation.armed else "the goal is disarmed"
+        """Why no round may move, as things are in this very decision; None if one may."""
+        goal = state.goal
+        if not self._goals.armed or goal is None:
+            return "the goal is disarmed"
+        return "no room is left" if no_room(state, goal) is not None else None
 
     async def _advance(self) -> None:
+        """One round on its way, as far as it comes. All is judged again after each await."""
         goal = self._goals.state.goal
         if goal is None:
             return
-        if goal.rounds_started >= goal.max_rounds:
-            text = f"All {goal.max_rounds} rounds were used. Raise maxRounds and resume, or complete it."
-            await self._block(goal, "round-limit", text)
-            return
-        spent = used_up(self._goals.state, goal)
-        if spent:
-            await self._block(goal, "budget", f"Used up: {', '.join(spent)}. Raise it and resume.")
+        full = no_room(self._goals.state, goal)
+        if full is not None:
+            await self._goals.block(goal.ref, BlockedReason(code=full.code, message=full.message))
             return
         await self._pace()
-        if not await self._agent.queue_round(self._text, self._judge):
+        if not self._ready() or not await self._agent.queue_round(self._text, self._judge):
             return
         if await self._agent.claim_round(self._judge):
             await self._agent.admit_round(self._judge)
 
     async def _pace(self) -> None:
-        """A round after one that changed nothing waits: the first time 1 s, then 5 s (settings)."""
+        """A round after one that changed nothing waits: the first time 1 s, then 5 s (settings).
+
+        News end the wait: a person's act may leave nothing to wait for.
+        """
         idle = self._goals.state.goals.idle_rounds
         pauses = self._services.settings.goal.idle_pause_seconds
         if not idle or not pauses:
             return
-        self.pausing = True
-        self.changed()
+        self._tell_pausing(True)
+        sleep = asyncio.create_task(self._services.clock.sleep(pauses[min(idle, len(pauses)) - 1]))
         try:
-            await self._services.clock.sleep(pauses[min(idle, len(pauses)) - 1])
+            while not sleep.done() and self._ready() and self._goals.state.goals.idle_rounds == idle:
+                self._news.clear()
+                news = asyncio.create_task(self._news.wait())
+                try:
+                    await asyncio.wait({sleep, news}, return_when=asyncio.FIRST_COMPLETED)
+                finally:
+                    news.cancel()
         finally:
-            self.pausing = False
-            self.changed()
+            sleep.cancel()
+            self._tell_pausing(False)
+
+    def _tell_pausing(self, pausing: bool) -> None:
+        self.pausing = pausing
+        self.changed()
 
     def _text(self, state: SessionState) -> str:
         goal = state.goal
@@ -120,44 +136,19 @@ class Driver:
         )
 
     def _after(self, last: EndedTurn) -> None:
-        """What the end of a turn means for the goal (goal.md, the table in "Rounds")."""
-        goal, goals = self._goals.state.goal, self._goals
+        """Carry out what the end of a turn means. Disarmed at once: no round slips in before the commit."""
+        state, goals = self._goals.state, self._goals
+        goal: Goal | None = state.goal
         if goal is None or goal.phase != "active":
             return
-        match last.reason:
-            case ev.AbortedReason(by="human"):
-                if last.round is not None:
-                    goals.pause(goal.ref, "driver", "A person stopped its round.")
-            case ev.AbortedReason(by=by):
-                goals.disarm(f"The turn was ended ({by}).")
-            case ev.ErrorReason(message=message):
-                self._failed(goal, message)
-            case ev.MaxTokens():
-                self._failed(goal, "The model's output limit cut its answer.")
-            case ev.Exit(policy="unanswered"):
-                goals.pause(goal.ref, "driver", "A person was asked, and nobody answered in time.")
-            case ev.Exit(policy=policy):
-                if last.round is not None and policy != "goal-paused":
-                    spent = ", ".join(used_up(goals.state, goal))
-                    what = f"Used up: {spent}." if spent else f"The policy {policy!r} ended its round."
-                    self._submit_block(goal, "budget", f"{what} Raise the limit and resume.")
-            case _:
-                limit = self._services.settings.goal.no_progress_rounds
-                if last.round is not None and goals.state.goals.idle_rounds >= limit:
-                    text = f"{limit} rounds in a row changed nothing: no file, and no call that was new."
-                    self._submit_block(goal, "no-progress", text)
-
-    def _failed(self, goal: Goal, message: str) -> None:
-        """A failing turn disarms; the third failing round in a row blocks."""
-        self._goals.disarm(f"A turn failed: {message}")
-        limit = self._services.settings.goal.failing_rounds
-        if self._goals.state.goals.failing_rounds >= limit:
-            self._submit_block(goal, "failing", f"{limit} rounds in a row failed. The last: {message}")
-
-    def _submit_block(self, goal: Goal, code: BlockCode, message: str) -> None:
-        # Disarmed at once, so that no round slips in before the block is committed.
-        self._goals.disarm(message)
-        self._goals.block(goal.ref, BlockedReason(code=code, message=message))
-
-    async def _block(self, goal: Goal, code: BlockCode, message: str) -> None:
-        await self._goals.block(goal.ref, BlockedReason(code=code, message=message))
+        match outcome_of(state, goal, last, self._services.settings.goal):
+            case Disarm(why=why):
+                goals.disarm(why)
+            case Pause(why=why):
+                goals.disarm(why)
+                goals.pause(goal.ref, "driver", why)
+            case Block(code=code, message=message, disarmed_by=disarmed_by):
+                goals.disarm(disarmed_by or message)
+                goals.block(goal.ref, BlockedReason(code=code, message=message))
+            case None:
+                pass

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from asyncio import Future
 from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import msgspec
 
@@ -16,7 +17,7 @@ from steersman.domain.checks import Check
 from steersman.domain.goal import BlockedReason, By, GoalRef
 from steersman.domain.state import SessionState
 from steersman.domain.views import GoalView, WaitingOn
-from steersman.errors import GoalInvalid, NotVerified, SessionBusy, Untrusted
+from steersman.errors import GoalInvalid, NotVerified, Untrusted
 from steersman.goals import decisions
 from steersman.goals.checkable import problem_of
 from steersman.goals.decisions import Wishes
@@ -24,14 +25,15 @@ from steersman.goals.view import Activation, goal_view
 from steersman.loop.abort import AbortSignal
 from steersman.loop.agent import Agent, Stopped
 from steersman.loop.call import CallContext
-from steersman.loop.inbox import open_turn
-from steersman.loop.journal import Decision, Into, Journal
+from steersman.loop.inbox import decide_stop, open_turn
+from steersman.loop.journal import Decide, Decision, Into, Journal
 from steersman.loop.question import Questioner
 from steersman.loop.services import Services, Verification
 from steersman.loop.stale import people_in_turn_queue, stale_round
 from steersman.tools.base import ToolContext
 
-PERSON = "A person paused it."
+PERSON: Final = "A person paused it."
+STOP: Final = "A person pressed Stop."
 Change = Callable[[SessionState], ev.GoalChanged]
 
 
@@ -45,6 +47,8 @@ class Goals:
         self.activation = Activation()
         self.changed: Callable[[], None] = lambda: None
         self.wake: Callable[[], None] = lambda: None
+        self._then = journal.committed
+        journal.committed = self._committed
 
     @property
     def state(self) -> SessionState:
@@ -115,16 +119,26 @@ class Goals:
         )
 
     async def complete(self, ref: GoalRef | None) -> None:
-        """A person ends it after its checks. Raises SessionBusy, NotVerified, GoalStale and the others."""
-        if self.state.turn is not None:
-            raise SessionBusy("The session is running: wait, stop it, or complete with accept.")
-        goal = decisions.current(self.state, ref)
-        asking = Questioner(self._journal, self._services, AbortSignal(), self._waits)
-        context = CallContext(self._journal, self._services, "goal/complete", asking.confirm)
-        found = await self.verify(goal.checks, context)
-        await self.settle_claim(goal.ref, found, "human", None)
+        """A person ends it after its checks, while no turn runs. A cancelled caller stops the checks.
+
+        Raises:
+            SessionBusy, NotVerified, Aborted (a stop), GoalNotFound, GoalStale, GoalTransition.
+        """
+        goal = decisions.permitted(self.state, ref, "complete")
+
+        async def work(abort: AbortSignal) -> Decide[Verification]:
+            asking = Questioner(self._journal, self._services, abort, self._waits)
+            context = CallContext(self._journal, self._services, "goal/complete", asking.confirm)
+            try:
+                found = await abort.race(self.verify(goal.checks, context))
+            finally:
+                self._waits(None)
+            return self._claim(goal.ref, found, "human", None)
+
+        found: Verification = await self._agent.maintain(work)
         if found.verdict == "fail":
             raise NotVerified("The checks do not pass.", results=msgspec.to_builtins(found.results))
+        self.disarm("It is complete.")
 
     async def verify(self, checks: Sequence[Check], context: ToolContext) -> Verification:
         """Run checks; what they find is not yet recorded."""
@@ -137,7 +151,12 @@ class Goals:
             GoalStale, GoalTransition: the goal changed while the checks ran; nothing is recorded.
         """
 
-        def decide(state: SessionState) -> Decision[None]:
+        await asyncio.shield(self._journal.submit(self._claim(ref, found, by, evidence)))
+        if found.verdict != "fail":
+            self.disarm("It is complete.")
+
+    def _claim(self, ref: GoalRef, found: Verification, by: By, evidence: str | None) -> Decide[Verification]:
+        def decide(state: SessionState) -> Decision[Verification]:
             goal = decisions.current(state, ref)
             recorded = ev.GoalVerification(
                 phase="claim",
@@ -147,13 +166,11 @@ class Goals:
                 revision=goal.revision,
             )
             if found.verdict == "fail":
-                return Decision([recorded], None)
+                return Decision([recorded], found)
             change = decisions.complete(state, ref, by, self._now(), evidence)
-            return Decision([*stale_round(state, "the goal is complete"), recorded, change], None)
+            return Decision([*stale_round(state, "the goal is complete"), recorded, change], found)
 
-        await asyncio.shield(self._journal.submit(decide))
-        if found.verdict != "fail":
-            self.disarm("It is complete.")
+        return decide
 
     @property
     def between_rounds(self) -> bool:
@@ -161,16 +178,39 @@ class Goals:
         return self.armed and self.state.turn is None
 
     def stop_between_rounds(self, into: Into[Stopped] | None = None) -> None:
-        """Stop while no turn runs: the armed goal is paused by the person."""
-        told: Into[None] | None = None
-        if into is not None:
-            told = Into(into.future, lambda _: into.finish(Stopped(anything=True)))
-        self.pause(None, "human", "A person pressed Stop.", told)
+        """Stop while no turn runs: the armed goal is paused by the person.
+
+        What was decided meanwhile does not outrun them: a round that was just admitted is stopped too.
+        """
+
+        def decide(state: SessionState) -> Decision[Stopped]:
+            events = stale_round(state, "a person pressed Stop")
+            if state.goal is not None and state.goal.phase == "active":
+                events.append(decisions.pause(state, None, "human", self._now(), STOP))
+            number = state.turn.number if state.turn is not None else None
+            if number is not None:
+                events += decide_stop(state, drop=False).events
+            return Decision(events, Stopped(anything=True, turn=number))
+
+        def finish(stopped: Stopped) -> object:
+            self.disarm(STOP)
+            if stopped.turn is not None:
+                self._agent.abort("human")
+            return into.finish(stopped) if into is not None else None
+
+        future: Future[Any] = into.future if into is not None else _nobody_waits()
+        self._journal.submit(decide, into=Into(future, finish))
 
     def _waits(self, waiting_on: WaitingOn | None) -> None:
         """What a claim outside a turn waits for is shown as a turn's is; it runs nothing that would be."""
         self._agent.waiting_on = waiting_on if waiting_on == "question" else None
         self.changed()
+
+    def _committed(self) -> None:
+        """Called in the tick of every commit, and when one failed: without a log nothing moves."""
+        if self._journal.suspended is not None:
+            self.disarm(f"The session cannot be written any more: {self._journal.suspended}")
+        self._then()
 
     def disarm(self, why: str) -> None:
         """Stop moving by itself; the phase stays."""
@@ -200,7 +240,7 @@ class Goals:
             self.wake()
             return into.finish(result) if into is not None else None
 
-        future: Future[None] = into.future if into is not None else asyncio.get_running_loop().create_future()
+        future: Future[None] = into.future if into is not None else _nobody_waits()
         return self._journal.submit(decide, into=Into(future, finish))
 
     def _release(self, state: SessionState) -> list[ev.EventData]:
@@ -233,3 +273,7 @@ class Goals:
 
     def _now(self) -> int:
         return self._services.clock.now_ms()
+
+
+def _nobody_waits() -> Future[Any]:
+    return asyncio.get_running_loop().create_future()

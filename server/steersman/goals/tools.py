@@ -12,6 +12,7 @@ import msgspec
 from steersman.domain import events as ev
 from steersman.domain.checks import CheckResult
 from steersman.domain.events import CallMode
+from steersman.domain.fold_goal import in_a_row
 from steersman.domain.goal import BlockedReason, Goal, GoalRef
 from steersman.domain.messages import Verified
 from steersman.domain.state import SessionState
@@ -98,9 +99,9 @@ class UpdateGoalArguments(Arguments, frozen=True):
     action: Literal["edit", "pause", "resume", "complete", "blocked"]
     objective: str | None = None
     checks: list[ProposedCheck] | None = None
-    evidence: str | None = None
-    key: str | None = None
-    message: str | None = None
+    evidence: Annotated[str, msgspec.Meta(max_length=4000)] | None = None
+    key: Annotated[str, msgspec.Meta(max_length=200)] | None = None
+    message: Annotated[str, msgspec.Meta(max_length=2000)] | None = None
 
 
 class UpdateGoal:
@@ -195,7 +196,7 @@ class UpdateGoal:
         if turn is None or turn.round is None or turn.trigger == "human":
             return await self._block(goal, message)
         needed = self._goals.blocked_after
-        count = _count(context.state, key, turn.round.round)
+        count = in_a_row(context.state, key, turn.round.round)
         await context.record(
             ev.GoalBlocker(
                 goal_id=goal.id,
@@ -226,16 +227,6 @@ def goal_tools(goals: Goals) -> list[AnyTool]:
 def folded_key(key: str) -> str:
     """An obstacle's key without case, spaces and digits: the same one in other clothes is the same."""
     return _KEY_FOLDED.sub("", key.casefold())
-
-
-def _count(state: SessionState, key: str, number: int) -> int:
-    """How many rounds in a row have now given this key."""
-    before = state.goals.blocker
-    if before is None or before.key != key:
-        return 1
-    if before.round == number:
-        return before.consecutive
-    return before.consecutive + 1 if before.round == number - 1 else 1
 
 
 async def _through(change: Future[None]) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from steersman.domain.goal import Goal
 from steersman.domain.state import SessionState
 from steersman.domain.views import GoalView
+
+OPENED: Final = "The session was just opened; a person's resume arms the goal."
 
 
 class Activation:
@@ -12,7 +16,7 @@ class Activation:
 
     def __init__(self) -> None:
         self.armed = False
-        self.disarmed_by: str | None = "The session was just opened; a person's resume arms the goal."
+        self.disarmed_by: str | None = OPENED
 
     def arm(self) -> None:
         self.armed, self.disarmed_by = True, None
@@ -37,7 +41,7 @@ def goal_view(state: SessionState, activation: Activation) -> GoalView | None:
         workflow=goal.workflow,
         phase=goal.phase,
         activation="armed" if armed else "disarmed",
-        disarmed_by=None if armed else activation.disarmed_by,
+        disarmed_by=None if armed else why_disarmed(goal, activation),
         max_rounds=goal.max_rounds,
         rounds_started=goal.rounds_started,
         budgets=goal.budgets,
@@ -48,6 +52,19 @@ def goal_view(state: SessionState, activation: Activation) -> GoalView | None:
         created_at=goal.created_at,
         updated_at=goal.updated_at,
     )
+
+
+def why_disarmed(goal: Goal, activation: Activation) -> str | None:
+    """What keeps a goal from moving: its phase goes before what once disarmed it."""
+    match goal.phase:
+        case "complete":
+            return "It is complete."
+        case "blocked" if goal.blocked_reason is not None:
+            return f"It is blocked: {goal.blocked_reason.message}"
+        case "paused" if activation.disarmed_by == OPENED:
+            return "It is paused."
+        case _:
+            return activation.disarmed_by
 
 
 def goal_markdown(state: SessionState, activation: Activation) -> str:
@@ -64,8 +81,8 @@ def goal_markdown(state: SessionState, activation: Activation) -> str:
         *(f"> {line}" for line in goal.objective.splitlines()),
         "",
     ]
-    if not armed and activation.disarmed_by and goal.phase == "active":
-        lines.append(f"Disarmed: {activation.disarmed_by}")
+    if view is not None and view.disarmed_by and goal.blocked_reason is None:
+        lines.append(f"Disarmed: {view.disarmed_by}")
     if goal.blocked_reason is not None:
         lines.append(f"Blocked ({goal.blocked_reason.code}): {goal.blocked_reason.message}")
     if state.goals.verification is not None:

@@ -70,14 +70,15 @@ def decide_boundary(
 
 
 def _withdrawn(state: SessionState) -> ev.EndReason | None:
-    """A round whose goal a person paused or cleared takes no further step."""
+    """A round whose goal a person paused, completed or cleared takes no further step."""
     turn, goal = state.turn, state.goal
     if turn is None or turn.round is None:
         return None
     if goal is not None and goal.id == turn.round.goal_id:
-        paused_by_model = state.goals.changed_by == "model"
-        if goal.phase != "paused" or paused_by_model:
+        by_model = state.goals.changed_by == "model"
+        if goal.phase == "active" or by_model:
             return None
+        return ev.Exit(policy="goal-complete" if goal.phase == "complete" else "goal-paused")
     return ev.Exit(policy="goal-paused")
 
 

@@ -69,8 +69,6 @@ def _ended_beside(goal: Goal, reason: ev.EndReason) -> tuple[TaskState, str] | N
             return "PAUSED", "the goal is paused"
     if isinstance(reason, ev.Completed):
         return None
-    if isinstance(reason, ev.AbortedReason) and reason.by == "human":
-        return None
     return "PAUSED", "the turn ended and the goal does not move by itself"
 
 

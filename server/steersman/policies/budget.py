@@ -10,19 +10,24 @@ from steersman.domain.state import SessionState
 from steersman.policies.seam import Verdict
 
 
-def left(state: SessionState, goal: Goal) -> dict[str, float]:
-    """What is left of each budget that is set, by the names of the contract; never more than was given."""
+def spent_of(state: SessionState) -> dict[str, float]:
+    """What the goal has used so far, by the names of the budgets."""
     usage = state.goals.usage
     step = state.step
     if step is not None:
         usage = usage + step.usage
-    spent = {
+    return {
         "tokens": usage.input_tokens + usage.output_tokens,
         "cost": 0.0 if usage.cost is msgspec.UNSET else usage.cost,
         "seconds": usage.seconds,
         "requests": usage.requests,
         "steps": state.goals.steps,
     }
+
+
+def left(state: SessionState, goal: Goal) -> dict[str, float]:
+    """What is left of each budget that is set, by the names of the contract; never more than was given."""
+    spent = spent_of(state)
     limits = {name: getattr(goal.budgets, name) for name in spent}
     return {name: limit - spent[name] for name, limit in limits.items() if limit is not None}
 
@@ -35,7 +40,9 @@ def used_up(state: SessionState, goal: Goal) -> list[str]:
 def budget(state: SessionState, settings: Settings) -> Verdict | None:
     """Ends a goal's round as soon as a budget has no room: the overrun is one request at the most."""
     goal, turn = state.goal, state.turn
-    if goal is None or turn is None or turn.round is None or not (spent := used_up(state, goal)):
+    if goal is None or goal.phase != "active" or turn is None or turn.round is None:
+        return None
+    if not (spent := used_up(state, goal)):
         return None
     return Verdict(
         policy="budget",

@@ -5,8 +5,12 @@ from __future__ import annotations
 from asyncio import Future
 from collections.abc import Callable
 
+from msgspec.structs import replace
+
+from steersman.domain.goal import Budgets
 from steersman.domain.views import GoalView
 from steersman.errors import RequestRefused
+from steersman.goals import decisions
 from steersman.goals.command import CommandError, GoalCommand, parse
 from steersman.goals.decisions import Wishes
 from steersman.goals.service import Goals
@@ -54,13 +58,22 @@ async def command(goals: Goals, text: str, require_model: Callable[[], None]) ->
     return rq.GoalAnswer(message=shown, goal=goals.view(), ok=True)
 
 
+def _over(budgets: Budgets, wishes: Wishes) -> Wishes:
+    """`/goal edit --tokens N` edits only that: the other budgets stay."""
+    if wishes.budgets is None:
+        return wishes
+    named = {name: getattr(wishes.budgets, name) for name in Budgets.__struct_fields__}
+    return replace(wishes, budgets=replace(budgets, **{n: v for n, v in named.items() if v is not None}))
+
+
 async def _carry_out(goals: Goals, wanted: GoalCommand) -> None:
     wishes = wishes_of(wanted)
     match wanted.verb:
         case "create":
             await goals.create(wishes, "human")
         case "edit":
-            await goals.edit(None, wishes, "human")
+            goal = decisions.current(goals.state, None)
+            await goals.edit(goal.ref, _over(goal.budgets, wishes), "human")
         case "pause":
             await goals.pause(None, "human")
         case "resume":

@@ -147,7 +147,7 @@ async def test_nobody_answers_so_the_turn_ends_and_the_goal_is_paused_with_the_r
     assert (w.goal.phase, w.goals.armed) == ("paused", False)
     change = (await w.loop.data(ev.GoalChanged))[-1]
     assert (change.operation, change.by) == ("pause", "driver")
-    assert "nobody answered" in (change.reason or "")
+    assert "Nobody answered" in (change.reason or "")
     assert [e.reason for e in await w.loop.data(ev.TurnEnd)] == [ev.Exit(policy="unanswered")]
     assert len(w.model.requests) == 1
     await w.check()
