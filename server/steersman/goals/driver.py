@@ -35,16 +35,16 @@ class Driver:
         self._news = asyncio.Event()
         self.pausing = False
         self.changed: Callable[[], None] = lambda: None
-        agent.rested = self.rested
+        agent.rested = self.consider
         goals.wake = self.consider
+        goals.committed = self._look
 
-    def rested(self) -> None:
-        """No turn is open (called in the tick of a commit): look how the last one ended, then go on."""
+    def _look(self) -> None:
+        """How a turn has ended, in the tick of its commit: the next turn may stand in the same one."""
         last = self._goals.state.last_turn
         if last is not None and last.number > self._seen_turn:
             self._seen_turn = last.number
             self._after(last)
-        self.consider()
 
     def consider(self) -> None:
         """Start a round if one is due. Safe to call at any time, as often as one likes."""

@@ -47,6 +47,8 @@ class Goals:
         self.activation = Activation()
         self.changed: Callable[[], None] = lambda: None
         self.wake: Callable[[], None] = lambda: None
+        self.committed: Callable[[], None] = lambda: None
+        """Called in the tick of every commit, before the agent goes on."""
         self._then = journal.committed
         journal.committed = self._committed
 
@@ -210,6 +212,7 @@ class Goals:
         """Called in the tick of every commit, and when one failed: without a log nothing moves."""
         if self._journal.suspended is not None:
             self.disarm(f"The session cannot be written any more: {self._journal.suspended}")
+        self.committed()
         self._then()
 
     def disarm(self, why: str) -> None:

@@ -345,6 +345,33 @@ async def test_a_budget_stops_a_round_before_its_next_request() -> None:
     await w.check()
 
 
+async def test_a_round_that_fails_while_a_person_waits_disarms_the_goal_all_the_same() -> None:
+    gate = Gate()
+    w = await obedient([[gate, ModelFailed("auth", "bad key")], says("here"), says("never")])
+    await w.create()
+    await gate.reached.wait()
+    await w.loop.prompt("me next")
+    gate.open()
+    await w.at_rest()
+    assert (w.goal.phase, w.goals.armed) == ("active", False)
+    assert len(w.model.requests) == 2
+    await w.check()
+
+
+async def test_a_round_that_was_stopped_while_a_person_steered_is_paused_all_the_same() -> None:
+    gate = Gate()
+    w = await obedient([[gate, *says("x")], says("here"), says("never")])
+    await w.create()
+    await gate.reached.wait()
+    stopping = w.loop.agent.cancel(drop=False, expected_turn=None)
+    await w.loop.steer("after the stop")
+    await stopping
+    await w.at_rest()
+    assert w.goal.phase == "paused"
+    assert [t.trigger for t in await w.loop.data(ev.TurnStart)] == ["goal", "human"]
+    await w.check()
+
+
 async def test_stop_between_two_rounds_pauses_the_goal() -> None:
     from steersman.loop.agent import Stopped
     from steersman.loop.journal import Into
