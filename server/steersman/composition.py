@@ -57,4 +57,4 @@ def build(settings: Settings, client: ClientPorts) -> SessionApi:
         queries=client.queries,
         trusted=settings.trusted,
     )
-    return SessionService(services, FolderStore(state_dir), client.feed, str(state_dir))
+    return SessionService(services, FolderStore(state_dir), client.feed, str(state_dir), client.viewer)

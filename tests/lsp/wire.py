@@ -22,6 +22,8 @@ VERBS = frozenset(
         "open",
         "fork",
         "repair",
+        "export",
+        "show_transcript",
         "close",
         "rename",
         "delete",

@@ -18,6 +18,7 @@ class ClientAbilities(msgspec.Struct, frozen=True, kw_only=True):
     document_changes: bool = False
     resource_operations: frozenset[str] = frozenset()
     work_done_progress: bool = False
+    show_document: bool = False
     messages: bool = False
     """It says that it shows messages with buttons (`window.showMessage`)."""
     extension: frozenset[str] = frozenset()
@@ -39,6 +40,7 @@ def abilities_of(capabilities: types.ClientCapabilities, encoding: PositionEncod
             str(getattr(kind, "value", kind)) for kind in (edit and edit.resource_operations) or ()
         ),
         work_done_progress=bool(window and window.work_done_progress),
+        show_document=bool(window and window.show_document and window.show_document.support),
         messages=bool(window and window.show_message is not None),
         extension=frozenset(members or ()),
         speaks_extension=members is not None,

@@ -43,6 +43,9 @@ ROUTES: Final[dict[str, Route]] = {
     "steersman/session/list": Route(rq.ListSessions, lambda api, p: api.list(p), "listSessions"),
     "steersman/session/open": Route(rq.OpenSession, lambda api, p: api.open(p), "openSession"),
     "steersman/session/fork": Route(rq.ForkSession, lambda api, p: api.fork(p), "forkSession"),
+    "steersman/session/export": Route(
+        rq.ExportSession, lambda api, p: api.export(p), "exportSession", abortable=True
+    ),
     "steersman/session/repair": Route(
         rq.RepairSession, lambda api, p: api.repair(p), "repairSession", abortable=True, destroys=True
     ),
@@ -75,8 +78,9 @@ ROUTES: Final[dict[str, Route]] = {
 
 COMMANDS: Final[dict[str, Route]] = {
     COMMAND_PREFIX + route.command: route for route in ROUTES.values() if route.command is not None
-}
-"""`workspace/executeCommand` twins. Credentials have none: a key is not an argument of a command."""
+} | {COMMAND_PREFIX + "showTranscript": Route(rq.SessionOnly, lambda api, p: api.show_transcript(p))}
+"""`workspace/executeCommand` twins. Credentials have none: a key is not an argument of a command. Showing a
+transcript has no request: a client that speaks the contract exports it."""
 
 
 def takes_latest(route: Route) -> bool:

@@ -17,6 +17,7 @@ from steersman.lsp.client_tests import ClientTestRunner
 from steersman.lsp.editor import LspEditor
 from steersman.lsp.queries import LspQueries
 from steersman.lsp.questions import LspQuestions
+from steersman.lsp.viewer import LspViewer
 from steersman.ports.feed import Feed
 from steersman.sessions.client_ports import ClientPorts
 
@@ -43,9 +44,9 @@ def offers_of(
     if "commands" in abilities.extension:
         commands = ClientCommands(channel, editor.uri_of)
         listeners[COMMAND_RESULT] = commands.result
+    seconds = settings.loop.client_request_timeout_seconds
     queries = None
     if "query" in abilities.extension:
-        seconds = settings.loop.client_request_timeout_seconds
         queries = LspQueries(channel, editor.uri_of, abilities.encoding, request_timeout_seconds=seconds)
     ports = ClientPorts(
         editor=editor,
@@ -55,5 +56,6 @@ def offers_of(
         tests=tests,
         commands=commands,
         queries=queries,
+        viewer=LspViewer(channel, request_timeout_seconds=seconds) if abilities.show_document else None,
     )
     return Offers(ports=ports, listeners=listeners)

@@ -71,6 +71,10 @@ class Provider:
         """Replace the key in memory; requests that run go on with the old one."""
         self._secrets.set_key(api_key)
 
+    def redact(self, text: str) -> str:
+        """The text with the key, and what else in the settings is secret, masked."""
+        return self._secrets.redact(text)
+
     async def warm(self) -> None:
         """Load what the first request needs, off the event loop, once the editor has been answered."""
         if isinstance(self._model, OpenAIChatModel) and self.info().configured:

@@ -79,3 +79,7 @@ class ModelProvider(Protocol):
     def set_key(self, api_key: str) -> None:
         """Replace the key in memory."""
         ...
+
+    def redact(self, text: str) -> str:
+        """The text without the key and the other secrets of the settings."""
+        ...

@@ -101,3 +101,6 @@ class ScriptedReplies:
 
     def set_key(self, api_key: str) -> None:
         self.key = api_key
+
+    def redact(self, text: str) -> str:
+        return text.replace(self.key, "***") if self.key else text

@@ -10,10 +10,11 @@ from steersman.ports.feed import Feed
 from steersman.ports.process import ProcessPort, TestRunner
 from steersman.ports.query import QueryPort
 from steersman.ports.question import QuestionPort
+from steersman.ports.viewer import Viewer
 
 
 class ClientPorts(msgspec.Struct, frozen=True, kw_only=True):
-    """`tests`, `commands` and `queries` are None for a client that does not offer them."""
+    """`tests`, `commands`, `queries` and `viewer` are None for a client that does not offer them."""
 
     editor: EditorPort
     approvals: ApprovalPort
@@ -22,3 +23,4 @@ class ClientPorts(msgspec.Struct, frozen=True, kw_only=True):
     tests: TestRunner | None = None
     commands: ProcessPort | None = None
     queries: QueryPort | None = None
+    viewer: Viewer | None = None

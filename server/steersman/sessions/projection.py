@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from steersman.domain.fold_turn import FIRST_WORDS
 from steersman.domain.state import SessionState
 from steersman.domain.views import ContextView, Damage, GoalView, QueueView, RunState, SessionInfo, WaitingOn
 from steersman.goals.view import Activation, goal_view
@@ -25,7 +26,7 @@ def session_info(
     turn, step = state.turn, state.step
     return SessionInfo(
         session_id=state.session_id,
-        title=state.title or state.first_words or UNTITLED,
+        title=state.title or state.first_words or _objective(state) or UNTITLED,
         workspace_folder=state.workspace_folder,
         created_at=state.created_at,
         updated_at=state.last_time,
@@ -54,6 +55,11 @@ def session_info(
         damaged=damaged,
         parent=state.parent,
     )
+
+
+def _objective(state: SessionState) -> str:
+    """What a session is about in which no person has said a word: its goal."""
+    return " ".join(state.goal.objective.split())[:FIRST_WORDS] if state.goal is not None else ""
 
 
 def seen(loaded: Loaded, *, read_only: bool) -> SessionInfo:

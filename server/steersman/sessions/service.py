@@ -24,9 +24,11 @@ from steersman.loop.services import Services
 from steersman.ports.event_log import SessionStore
 from steersman.ports.feed import Feed
 from steersman.sessions import goal_verbs
+from steersman.ports.viewer import Viewer
 from steersman.sessions import requests as rq
 from steersman.sessions.catalogue import Catalogue
 from steersman.sessions.open_session import OpenSession
+from steersman.sessions.export import export
 from steersman.sessions.registry import Registry
 
 R = TypeVar("R")
@@ -34,13 +36,21 @@ PROTOCOL_VERSION: Final = 1
 
 
 class SessionService:
-    """Implements SessionApi. `state_dir` is shown in the status."""
+    """Implements SessionApi. `state_dir` is shown in the status, a transcript by `viewer`."""
 
-    def __init__(self, services: Services, store: SessionStore, feed: Feed, state_dir: str) -> None:
+    def __init__(
+        self,
+        services: Services,
+        store: SessionStore,
+        feed: Feed,
+        state_dir: str,
+        viewer: Viewer | None = None,
+    ) -> None:
         self._services = services
         self._store = store
         self._state_dir = state_dir
         self._registry = Registry(services, store, feed)
+        self._viewer = viewer
         self._catalogue = Catalogue(store, self._registry)
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -56,6 +66,12 @@ class SessionService:
         return self._opening(self._registry.forked(params))
 
     def repair(self, params: rq.RepairSession) -> Future[SessionInfo]:
+    def export(self, params: rq.ExportSession) -> Future[rq.Exported]:
+        return self._task(self._export(params))
+
+    def show_transcript(self, params: rq.SessionOnly) -> Future[rq.Shown]:
+        return self._task(self._show_transcript(params.session_id))
+
         return self._task(self._repair(params))
 
     def list(self, params: rq.ListSessions) -> Future[rq.SessionList]:
@@ -278,6 +294,16 @@ class SessionService:
         return rq.Nothing()
 
     async def _delete(self, session_id: str) -> rq.Nothing:
+    async def _export(self, params: rq.ExportSession) -> rq.Exported:
+        redact = self._services.models.redact
+        return rq.Exported(text=await export(self._store, params.session_id, params.format, redact))
+
+    async def _show_transcript(self, session_id: str) -> rq.Shown:
+        text = await export(self._store, session_id, "markdown", self._services.models.redact)
+        path = await self._store.keep_transcript(session_id, text)
+        shown = self._viewer is not None and await self._viewer.show(path)
+        return rq.Shown(uri=path.as_uri(), shown=shown)
+
         await self._registry.close(session_id)
         await self._store.delete(session_id)
         return rq.Nothing()
