@@ -53,12 +53,12 @@ class SessionApi(Protocol):
         """The workspace is trusted or not. Losing trust cancels every turn and ends processes."""
         ...
 
-    def latest(self, workspace_folder: str | None) -> Future[str]:
-        """The id of the workspace's latest session, or of a new one (for commands without a session)."""
-        ...
-
     def show_transcript(self, params: rq.SessionOnly) -> Future[rq.Shown]:
         """Write a session's transcript to a file and show it, where the client can."""
+        ...
+
+    def latest(self, workspace_folder: str | None) -> Future[str]:
+        """The id of the workspace's latest session, or of a new one (for commands without a session)."""
         ...
 
     async def stop(self) -> None:

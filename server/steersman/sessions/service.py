@@ -23,12 +23,12 @@ from steersman.loop.journal import Into
 from steersman.loop.services import Services
 from steersman.ports.event_log import SessionStore
 from steersman.ports.feed import Feed
-from steersman.sessions import goal_verbs
 from steersman.ports.viewer import Viewer
+from steersman.sessions import goal_verbs
 from steersman.sessions import requests as rq
 from steersman.sessions.catalogue import Catalogue
-from steersman.sessions.open_session import OpenSession
 from steersman.sessions.export import export
+from steersman.sessions.open_session import OpenSession
 from steersman.sessions.registry import Registry
 
 R = TypeVar("R")
@@ -49,8 +49,8 @@ class SessionService:
         self._services = services
         self._store = store
         self._state_dir = state_dir
-        self._registry = Registry(services, store, feed)
         self._viewer = viewer
+        self._registry = Registry(services, store, feed)
         self._catalogue = Catalogue(store, self._registry)
         self._tasks: set[asyncio.Task[Any]] = set()
 
@@ -65,13 +65,13 @@ class SessionService:
     def fork(self, params: rq.ForkSession) -> Future[SessionInfo]:
         return self._opening(self._registry.forked(params))
 
-    def repair(self, params: rq.RepairSession) -> Future[SessionInfo]:
     def export(self, params: rq.ExportSession) -> Future[rq.Exported]:
         return self._task(self._export(params))
 
     def show_transcript(self, params: rq.SessionOnly) -> Future[rq.Shown]:
         return self._task(self._show_transcript(params.session_id))
 
+    def repair(self, params: rq.RepairSession) -> Future[SessionInfo]:
         return self._task(self._repair(params))
 
     def list(self, params: rq.ListSessions) -> Future[rq.SessionList]:
@@ -286,14 +286,6 @@ class SessionService:
         if not info.configured:
             raise NotConfigured(info.problem or "No model is configured: set model.name and a key.")
 
-    async def _repair(self, params: rq.RepairSession) -> SessionInfo:
-        return (await asyncio.shield(await self._registry.repaired(params))).info()
-
-    async def _close(self, session_id: str) -> rq.Nothing:
-        await self._registry.close(session_id)
-        return rq.Nothing()
-
-    async def _delete(self, session_id: str) -> rq.Nothing:
     async def _export(self, params: rq.ExportSession) -> rq.Exported:
         redact = self._services.models.redact
         return rq.Exported(text=await export(self._store, params.session_id, params.format, redact))
@@ -304,6 +296,14 @@ class SessionService:
         shown = self._viewer is not None and await self._viewer.show(path)
         return rq.Shown(uri=path.as_uri(), shown=shown)
 
+    async def _repair(self, params: rq.RepairSession) -> SessionInfo:
+        return (await asyncio.shield(await self._registry.repaired(params))).info()
+
+    async def _close(self, session_id: str) -> rq.Nothing:
+        await self._registry.close(session_id)
+        return rq.Nothing()
+
+    async def _delete(self, session_id: str) -> rq.Nothing:
         await self._registry.close(session_id)
         await self._store.delete(session_id)
         return rq.Nothing()
