@@ -69,8 +69,8 @@ async def _fold_all(reader: EventReader, folding: _Folding) -> Loaded:
                 await asyncio.sleep(0)
     except (LogViolation, SessionCorrupt) as problem:
         return folding.result(_damage(problem))
-    if not folding.state.opened and folding.through is None:
-        return folding.result(Damage(seq=folding.state.last_seq + 1, reason="the log has no beginning"))
+    if not folding.state.last_seq:
+        return folding.result(Damage(seq=1, reason="the log has no beginning"))
     return folding.result(None)
 
 

@@ -26,7 +26,7 @@ async def require_damage(
             "The log of this session is whole: there is nothing to repair. "
             "To go on from an earlier event, fork the session there."
         )
-    if params.through_seq >= loaded.damaged.seq:
-        raise SessionCorrupt.at(loaded.damaged.seq, loaded.damaged.reason)
     kept = (await examine(store, params.session_id, through=params.through_seq)).state
+    if params.through_seq >= loaded.damaged.seq or kept.last_seq != params.through_seq:
+        raise SessionCorrupt.at(loaded.damaged.seq, loaded.damaged.reason)
     require_here(kept.workspace_folder)
