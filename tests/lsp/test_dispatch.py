@@ -53,6 +53,7 @@ BAD: dict[str, Any] = {
     "steersman/session/open": {},
     "steersman/session/fork": {"sessionId": "s", "atSeq": 0},
     "steersman/session/repair": {"sessionId": "s"},
+    "steersman/session/compact": {},
     "steersman/session/export": {"sessionId": "s", "format": "pdf"},
     "steersman/session/close": {"sessionId": 5},
     "steersman/session/rename": {"sessionId": "s"},

@@ -11,12 +11,14 @@ export interface Requests {
   'steersman/session/list': { params: ListSessions; result: SessionList };
   'steersman/session/open': { params: OpenSession; result: SessionInfo };
   'steersman/session/fork': { params: ForkSession; result: SessionInfo };
+  'steersman/session/export': { params: ExportSession; result: Exported };
   'steersman/session/repair': { params: RepairSession; result: SessionInfo };
   'steersman/session/close': { params: SessionOnly; result: Nothing };
   'steersman/session/rename': { params: RenameSession; result: SessionInfo };
   'steersman/session/delete': { params: SessionOnly; result: Nothing };
   'steersman/session/events': { params: ReadEvents; result: EventPage };
   'steersman/session/configure': { params: ConfigureSession; result: SessionInfo };
+  'steersman/session/compact': { params: SessionOnly; result: Compacted };
   'steersman/turn/prompt': { params: Prompt; result: Accepted };
   'steersman/turn/steer': { params: Steer; result: Accepted };
   'steersman/turn/cancel': { params: CancelTurn; result: Cancelled };
@@ -276,6 +278,13 @@ export interface CommandRule {
   decision: 'allow' | 'deny';
 }
 
+/** The answer to a compaction. Tokens are those of the next request. */
+export interface Compacted {
+  compacted: boolean;
+  tokensBefore: number;
+  tokensAfter: number;
+}
+
 /** It was tried and nothing changed. `reason` is a sentence for people, `usage` what the try cost. */
 export interface CompactionFailed {
   trigger: 'pressure' | 'overflow' | 'human' | 'subtask' | 'round';
@@ -427,6 +436,15 @@ export interface ExitVerdict {
   action: 'continue' | 'remind' | 'ask' | 'retry' | 'replan' | 'pause' | 'block' | 'fail' | 'succeed';
   message: string;
   evidence: string;
+}
+
+export interface ExportSession {
+  sessionId: string;
+  format: 'jsonl' | 'markdown';
+}
+
+export interface Exported {
+  text: string;
 }
 
 /** Passes when the file exists (or not) and its text matches (or does not match) a regular expression. */

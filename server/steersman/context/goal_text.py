@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from steersman.domain.checks import CheckResult
 from steersman.domain.goal import Goal
+from steersman.domain.state import GoalRecord
 
 _GO_ON = (
     "Continue working toward the objective in this same session. Do real work in this round: look, change, "
     "run the tests. When it is reached, call update_goal with action complete; if you cannot go on without "
     "the user, with action blocked, a short key and what you need."
 )
+
+_FILES: Final = 30
+"""So many changed files are named."""
 
 
 def round_text(
@@ -33,15 +38,39 @@ def round_text(
     if replaced:
         lines.append("This objective replaces the earlier one.")
     if goal.checks:
-        lines.append(
-            f"It counts as complete when {len(goal.checks)} checks of the user pass; they are run for you."
-        )
+        lines.append(_counts_when(goal))
     lines += [f"Left of {name}: {value:g}" for name, value in left.items()]
-    lines += [
-        f"Not passed yet: {r.kind} {r.check_id} ({r.status}) {inert_json(r.evidence)}" for r in failures
-    ]
+    lines += [_not_passed(result) for result in failures]
     lines += [_GO_ON, "</goal_round>"]
     return "\n".join(lines)
+
+
+def state_text(record: GoalRecord, goal: Goal) -> str:
+    """The goal as it stands, for requests in which no round's message tells it any more."""
+    found = record.verification
+    failures = [r for r in found.results if r.status != "pass"] if found and found.verdict == "fail" else []
+    lines = [
+        "<goal_state>",
+        f"Objective: {inert_json(goal.objective)}",
+        f"Goal: {goal.id}, revision {goal.revision}",
+        f"Round: {goal.rounds_started}/{goal.max_rounds}",
+    ]
+    if goal.checks:
+        lines.append(_counts_when(goal))
+    lines += [_not_passed(result) for result in failures]
+    files = sorted(record.changed)
+    if files:
+        more = f" and {len(files) - _FILES} more" if len(files) > _FILES else ""
+        lines.append(f"Files changed for it: {', '.join(inert_json(f) for f in files[:_FILES])}{more}")
+    return "\n".join((*lines, "</goal_state>"))
+
+
+def _counts_when(goal: Goal) -> str:
+    return f"It counts as complete when {len(goal.checks)} checks of the user pass; they are run for you."
+
+
+def _not_passed(result: CheckResult) -> str:
+    return f"Not passed yet: {result.kind} {result.check_id} ({result.status}) {inert_json(result.evidence)}"
 
 
 def closing_text(goal: Goal, *, verified: bool) -> str:

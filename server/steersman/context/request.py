@@ -1,29 +1,28 @@
 """The request builder: from the folded state to the bytes of a chat-completions request.
 
-Each part of the history is encoded once and stays encoded, so building costs the same at step 2,000 as at
-step 20. The log keeps what the model wrote; the request holds only what a strict provider accepts.
+In this order: the header's system text, what stands for the earlier conversation, the conversation since,
+and – where the objective is not in it – the goal as it stands. So between two compactions the prefix is the
+same, byte for byte. Each part is encoded once and stays encoded, so building costs the same at step 2,000 as
+at step 20. The log keeps what the model wrote; the request holds only what a strict provider accepts.
 """
 
 from __future__ import annotations
 
-import re
 from typing import Any, Final
 
 import msgspec
 
+from steersman.context.condensed import earlier_text
+from steersman.context.goal_text import state_text
+from steersman.context.inert import inert
+from steersman.context.shortened import short_result
 from steersman.domain.events import RequestHeader
-from steersman.domain.messages import ContextItem, Human, Notice, ToolCall
-from steersman.domain.state import AssistantEntry, Entry, ResultEntry, SessionState, UserEntry
+from steersman.domain.goal import Goal
+from steersman.domain.messages import ContextItem, GoalSource, Human, Notice, ToolCall
+from steersman.domain.state import AssistantEntry, Compaction, Entry, ResultEntry, SessionState, UserEntry
 
-_TAGS: Final = re.compile(
-    r"<(?=/?(?:goal_round|goal_complete|goal_blocked|notice|attached)\b)", re.IGNORECASE
-)
 _EMPTY: Final = "(empty)"
-
-
-def inert(text: str) -> str:
-    """Text in which the host's own wrapper tags are harmless: data must not look like the host."""
-    return _TAGS.sub("&lt;", text)
+_BYTES_PER_TOKEN: Final = 4
 
 
 class RequestBuilder:
@@ -33,6 +32,8 @@ class RequestBuilder:
         self._parts: list[bytes] = []
         self._last: Entry | None = None
         self._header: RequestHeader | None = None
+        self._compaction: Compaction | None = None
+        self._earlier: list[bytes] = []
         self._head = b""
         self._tail = b""
 
@@ -42,12 +43,40 @@ class RequestBuilder:
         Raises:
             ValueError: the log holds no request header yet.
         """
+        self._prepare(state)
+        messages = b",".join((*self._earlier, *self._parts, *_task_layer(state)))
+        return b"".join((self._head, messages, self._tail))
+
+    def tokens(self, state: SessionState) -> int:
+        """What the next request takes: what the model told of the last one, and what came since, estimated.
+
+        Raises:
+            ValueError: as `build`.
+        """
+        self._prepare(state)
+        history, fresh = state.history, 0
+        for index in range(len(history) - 1, -1, -1):
+            if history[index].seq <= state.measured_seq:
+                break
+            fresh += len(self._parts[index])
+        if not state.measured_seq:
+            fresh += len(self._head) + len(self._tail)
+        return state.context_tokens + -(-fresh // _BYTES_PER_TOKEN)
+
+    def sizes(self, state: SessionState) -> list[int]:
+        """The bytes of each entry of the history. Raises ValueError as `build`."""
+        self._prepare(state)
+        return [len(part) for part in self._parts]
+
+    def _prepare(self, state: SessionState) -> None:
         header = state.header
         if header is None:
             raise ValueError("no request header in the log")
+        if state.compaction is not self._compaction:
+            self._parts, self._last, self._compaction = [], None, state.compaction
+            self._earlier = [*_earlier(state.compaction)]
         self._use_header(header)
         self._catch_up(state, header.model)
-        return b"".join((self._head, b",".join(self._parts), self._tail))
 
     def _use_header(self, header: RequestHeader) -> None:
         if header is self._header:
@@ -80,18 +109,42 @@ class RequestBuilder:
         known = len(self._parts)
         if known > len(history) or (known and history[known - 1] is not self._last):
             self._parts, known = [], 0
-        for entry in history[known:]:
-            self._parts.append(msgspec.json.encode(message(entry, model)))
+        short = state.compaction.results_through_seq if state.compaction is not None else 0
+        for index in range(known, len(history)):
+            self._parts.append(msgspec.json.encode(message(history[index], model, short)))
         self._last = history[-1] if history else None
 
 
-def message(entry: Entry, model: str) -> dict[str, Any]:
-    """One entry of the history as a chat message for `model`."""
+def _earlier(compaction: Compaction | None) -> list[bytes]:
+    """The message that stands for the earlier conversation, if some of it is left out."""
+    if compaction is None or not compaction.through_seq:
+        return []
+    return [msgspec.json.encode({"role": "user", "content": earlier_text(compaction)})]
+
+
+def _task_layer(state: SessionState) -> list[bytes]:
+    """The goal as it stands, where no message of a round in the history tells it (anew in every request)."""
+    goal, compaction, told = state.goal, state.compaction, state.round_told
+    if goal is None or goal.phase != "active" or compaction is None:
+        return []
+    if told is not None and told.seq > compaction.through_seq and _tells(told, goal):
+        return []
+    return [msgspec.json.encode({"role": "user", "content": state_text(state.goals, goal)})]
+
+
+def _tells(told: UserEntry, goal: Goal) -> bool:
+    source = told.source
+    return isinstance(source, GoalSource) and (source.goal_id, source.revision) == (goal.id, goal.revision)
+
+
+def message(entry: Entry, model: str, short_through: int = 0) -> dict[str, Any]:
+    """One entry of the history as a chat message for `model`; results up to `short_through` are shortened."""
     match entry:
         case UserEntry():
             return {"role": "user", "content": _user_text(entry)}
         case ResultEntry():
-            content = inert(entry.content) or _EMPTY
+            whole = entry.seq > short_through
+            content = inert(entry.content if whole else short_result(entry.content)) or _EMPTY
             return {"role": "tool", "tool_call_id": entry.call_id, "content": content}
         case AssistantEntry():
             return _assistant(entry, model)

@@ -194,15 +194,19 @@ class AssistantMessage(EventData, frozen=True):
 
 
 class ModelRetry(EventData, frozen=True):
-    """`attempt` is the one that failed, from 1; `delay_ms` the wait before the next. `message` says why."""
+    """`attempt` is the one that failed, from 1; `delay_ms` the wait before the next. `message` says why.
 
-    turn: int
-    step: int
+    A summary counts its own attempts; made by hand it belongs to no turn.
+    """
+
     attempt: int
     code: Literal["rate-limit", "server", "timeout", "transport", "empty"]
     delay_ms: int
+    turn: int | None = None
+    step: int | None = None
     message: str | None = None
     usage: Usage | None = None
+    purpose: Literal["turn", "summary"] = "turn"
 
 
 class Opaque(EventData, frozen=True):

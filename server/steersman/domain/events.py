@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import msgspec
 
+from steersman.domain.event_context import CompactionFailed, ContextCompacted, Trigger
 from steersman.domain.event_goals import (
     ExitVerdict,
     GoalBlocker,
@@ -106,6 +107,8 @@ EVENT_DATA: Final[dict[str, type[EventData]]] = {
     "goal/round": GoalRound,
     "goal/blocker": GoalBlocker,
     "goal/verification": GoalVerification,
+    "context/compacted": ContextCompacted,
+    "compaction/failed": CompactionFailed,
     "exit/verdict": ExitVerdict,
     "task/state": TaskChanged,
 }
@@ -224,7 +227,9 @@ __all__ = [
     "AssistantMessage",
     "CallMode",
     "CallOutcome",
+    "CompactionFailed",
     "Completed",
+    "ContextCompacted",
     "EditApplied",
     "EditKind",
     "EditPlanned",
@@ -267,6 +272,7 @@ __all__ = [
     "ToolResult",
     "ToolSpec",
     "ToolStart",
+    "Trigger",
     "TurnEnd",
     "TurnStart",
     "UserMessage",

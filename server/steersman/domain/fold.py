@@ -12,6 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from steersman.domain import events as ev
+from steersman.domain.fold_context import CONTEXT_REDUCERS
 from steersman.domain.fold_goal import GOAL_REDUCERS
 from steersman.domain.fold_inbox import INBOX_REDUCERS
 from steersman.domain.fold_questions import QUESTION_REDUCERS
@@ -29,6 +30,7 @@ REDUCERS: Final[dict[type[ev.EventData], Reducer]] = {
     **TURN_REDUCERS,
     **TOOL_REDUCERS,
     **QUESTION_REDUCERS,
+    **CONTEXT_REDUCERS,
     **GOAL_REDUCERS,
 }
 

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from steersman.domain.events import Event
 from steersman.domain.state import OpenCall, OpenStep, OpenTurn, SessionState
+from steersman.domain.usage import Usage, add
 from steersman.errors import LogViolation
 
 
@@ -29,7 +30,9 @@ def open_turn(state: SessionState, event: Event, turn: int | None) -> OpenTurn:
     return state.turn
 
 
-def open_step(state: SessionState, event: Event, turn: int, step: int) -> tuple[OpenTurn, OpenStep]:
+def open_step(
+    state: SessionState, event: Event, turn: int | None, step: int | None
+) -> tuple[OpenTurn, OpenStep]:
     """The open turn and step, which must have these numbers."""
     current = open_turn(state, event, turn)
     if current.open_step is None:
@@ -55,3 +58,13 @@ def started_call(state: SessionState, event: Event, call_id: str) -> OpenCall:
             require(call.status == "started", event, f"call {call_id} is not running")
             return call
     refuse(event, f"there is no call {call_id}")
+
+
+def spent(state: SessionState, usage: Usage) -> SessionState:
+    """Count usage: in the open step, whose end will tell its sum, or at once where none is open."""
+    turn, step, goals = state.turn, state.step, state.goals
+    if turn is not None and step is not None:
+        return with_step(state, turn, replace(step, usage=add(step.usage, usage)))
+    if goals.current is not None and goals.current.unfinished:
+        goals = replace(goals, usage=add(goals.usage, usage))
+    return replace(state, usage=add(state.usage, usage), goals=goals)

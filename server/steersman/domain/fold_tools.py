@@ -66,7 +66,7 @@ def _result(state: SessionState, event: ev.Event, data: ev.ToolResult) -> Sessio
     if data.outcome in FORBIDS_START:
         require(call.status == "called", event, f"outcome {data.outcome} of a call that had started")
     _require_decided(state, event, data.call_id)
-    entry = ResultEntry(call_id=data.call_id, content=data.content)
+    entry = ResultEntry(call_id=data.call_id, content=data.content, seq=event.seq)
     seen = state.seen.update(data.seen) if data.seen else state.seen
     state = replace(state, history=state.history.append(entry), seen=seen)
     return with_step(state, turn, _set_call(step, replace(call, status="done")))

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from steersman.domain import events as ev
 from steersman.domain.fold_goal import a_person_spoke, after_turn
-from steersman.domain.fold_rules import open_step, open_turn, refuse, require, with_step
-from steersman.domain.messages import Human, Notice
+from steersman.domain.fold_rules import open_step, open_turn, refuse, require, spent, with_step
+from steersman.domain.messages import GoalSource, Human, Notice
 from steersman.domain.state import AssistantEntry, EndedTurn, OpenStep, OpenTurn, SessionState, UserEntry
 from steersman.domain.usage import Usage, add
 
@@ -54,10 +54,11 @@ def _step_end(state: SessionState, event: ev.Event, data: ev.StepEnd) -> Session
     require(state.question is None, event, "a question is open")
     require(not turn.claimed, event, "a claimed message was not told to the model")
     require(_covers(data.usage, step.usage), event, "the usage is less than its requests told")
+    state = spent(with_step(state, turn, None), data.usage)
     goals = state.goals
     if goals.current is not None and goals.current.unfinished:
-        goals = replace(goals, usage=add(goals.usage, data.usage), steps=goals.steps + 1)
-    return with_step(replace(state, usage=add(state.usage, data.usage), goals=goals), turn, None)
+        state = replace(state, goals=replace(goals, steps=goals.steps + 1))
+    return state
 
 
 def _covers(total: Usage, part: Usage) -> bool:
@@ -82,8 +83,10 @@ def _user_message(state: SessionState, event: ev.Event, data: ev.UserMessage) ->
         state = a_person_spoke(state)
         if turn.human_step is None:
             turn = replace(turn, human_step=data.step)
-    entry = UserEntry(text=data.text, source=data.source, context=data.context)
-    if not isinstance(data.source, Notice) and not state.first_words:
+    entry = UserEntry(text=data.text, source=data.source, context=data.context, seq=event.seq)
+    if isinstance(data.source, GoalSource):
+        state = replace(state, round_told=entry)
+    if isinstance(data.source, Human) and not state.first_words:
         state = replace(state, first_words=" ".join(data.text.split())[:FIRST_WORDS])
     return replace(state, turn=turn, history=state.history.append(entry))
 
@@ -122,17 +125,26 @@ def _assistant_message(state: SessionState, event: ev.Event, data: ev.AssistantM
             model=header.model,
             reasoning=data.reasoning,
             reasoning_field=data.reasoning_field,
+            seq=event.seq,
         )
         state = replace(state, history=state.history.append(entry))
     step = replace(step, replied=True, announced=tuple(data.tool_calls), usage=add(step.usage, data.usage))
     cut = data.finish_reason == "length"
     turn = replace(turn, cut_replies=turn.cut_replies + 1 if cut else 0)
-    used = data.usage.input_tokens + data.usage.output_tokens
-    state = replace(state, call_ids=seen, context_tokens=used, context_estimated=data.usage.estimated)
+    state = replace(state, call_ids=seen)
+    if data.usage.input_tokens:
+        used = data.usage.input_tokens + data.usage.output_tokens
+        state = replace(
+            state, context_tokens=used, context_estimated=data.usage.estimated, measured_seq=event.seq
+        )
     return with_step(state, turn, step)
 
 
 def _model_retry(state: SessionState, event: ev.Event, data: ev.ModelRetry) -> SessionState:
+    if data.purpose == "summary":
+        where = (state.turn.number, state.turn.step) if state.turn else (None, None)
+        require((data.turn, data.step) == where, event, "it belongs to another turn or step")
+        return spent(state, data.usage or Usage())
     turn, step = open_step(state, event, data.turn, data.step)
     require(not step.replied, event, "the model has answered already")
     require(data.attempt == step.retries + 1, event, f"attempt {data.attempt} does not follow {step.retries}")

@@ -200,15 +200,17 @@ class OpenTurn(Frozen, frozen=True):
     round: GoalSource | None = None
     human_step: int | None = None
     unanswered: bool = False
+    failed_compactions: int = 0
     verdict: ExitVerdict | None = None
 
 
 class UserEntry(Frozen, frozen=True):
-    """Something the model was told."""
+    """Something the model was told. `seq` is the number of its event, here as in all entries."""
 
     text: str
     source: Source
     context: list[ContextItem] | None = None
+    seq: int = 0
 
 
 class AssistantEntry(Frozen, frozen=True):
@@ -219,6 +221,7 @@ class AssistantEntry(Frozen, frozen=True):
     model: str
     reasoning: str | None = None
     reasoning_field: str | None = None
+    seq: int = 0
 
 
 class ResultEntry(Frozen, frozen=True):
@@ -226,9 +229,23 @@ class ResultEntry(Frozen, frozen=True):
 
     call_id: str
     content: str
+    seq: int = 0
 
 
 Entry = UserEntry | AssistantEntry | ResultEntry
+
+
+class Compaction(Frozen, frozen=True):
+    """What stands in requests for the conversation up to `through_seq` (see ContextCompacted).
+
+    `words` are people's messages in it, oldest first.
+    """
+
+    through_seq: int = 0
+    summary: str = ""
+    words: tuple[UserEntry, ...] = ()
+    words_limit: int = 0
+    results_through_seq: int = 0
 
 
 class SessionState(Frozen, frozen=True):
@@ -250,6 +267,8 @@ class SessionState(Frozen, frozen=True):
     turn: OpenTurn | None = None
     last_turn: EndedTurn | None = None
     history: PVector[Entry] = pvector()
+    """What a request holds: everything said since the last compaction's `through_seq`."""
+    compaction: Compaction | None = None
     header: RequestHeader | None = None
     call_ids: PMap[str, bool] = pmap()
     approval: ApprovalAsked | None = None
@@ -258,7 +277,13 @@ class SessionState(Frozen, frozen=True):
     seen: PMap[str, str] = pmap()
     usage: Usage = Usage()
     context_tokens: int = 0
+    """Of the last request and its reply, as far as the entries up to `measured_seq`."""
     context_estimated: bool = False
+    measured_seq: int = 0
+    window_told: bool = False
+    """The person was told that the size of the model's window is not known."""
+    round_told: UserEntry | None = None
+    """The message of the last goal round: it carries the objective as it was then."""
     task: TaskState = "IDLE"
     goals: GoalRecord = GoalRecord()
 

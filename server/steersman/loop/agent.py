@@ -23,6 +23,7 @@ from steersman.errors import StorageFailed
 from steersman.loop.abort import AbortSignal, Cause
 from steersman.loop.boundary import StepOutcome, decide_boundary
 from steersman.loop.closing import close_turn
+from steersman.loop.compaction import Compactor, Shorter, by_hand
 from steersman.loop.header import request_header
 from steersman.loop.inbox import (
     Receipt,
@@ -36,7 +37,7 @@ from steersman.loop.inbox import (
     decide_stop,
     decide_update,
 )
-from steersman.loop.journal import Decision, Into, Journal
+from steersman.loop.journal import Decide, Decision, Into, Journal
 from steersman.loop.maintenance import Job, Maintenance
 from steersman.loop.rounds import (
     Judge,
@@ -160,6 +161,18 @@ class Agent:
         Fails with SessionBusy, Aborted, StorageFailed, and what the job raises. Cancelling the future stops
         the job.
         """
+        return self._maintenance.start(job, into)
+
+    def compact(self, into: Into[Shorter]) -> Future[Any]:
+        """Make the conversation shorter, as maintenance. Fails with SessionBusy, StorageFailed."""
+
+        async def job(abort: AbortSignal) -> Decide[Shorter]:
+            compactor = Compactor(self._journal, self._services, abort, self._tell)
+            try:
+                return await by_hand(compactor, self._journal.state, self._builder)
+            finally:
+                self._tell(None)
+
         return self._maintenance.start(job, into)
 
     def remove(self, message_id: str, into: Into[bool] | None = None) -> Future[bool]:

@@ -56,8 +56,9 @@ class Asker:
 
     async def ask(self, body: bytes, turn: int, step: int) -> Reply | NoReply:
         """One reply to `body`. Raises StorageFailed."""
-        limit = self._services.settings.model.max_retries
-        attempt = 1
+        open_step = self._journal.state.step
+        attempt = 1 + (open_step.retries if open_step else 0)
+        limit = attempt - 1 + self._services.settings.model.max_retries
         while True:
             self._tell("model")
             call = Attempt(self._journal, self._services, self._abort, body, (turn, step, attempt))
@@ -85,7 +86,7 @@ class Asker:
                 turn=turn,
                 step=step,
                 attempt=attempt,
-                code=_retry_code(failure.code),
+                code=retry_code(failure.code),
                 delay_ms=round(seconds * 1000),
                 message=str(failure),
                 usage=call.usage_so_far(),
@@ -239,5 +240,6 @@ def _characters(delta: object) -> int:
     return len(text) + len(reasoning) + len((call.arguments or "") + (call.name or "") if call else "")
 
 
-def _retry_code(code: str) -> RetryCode:
+def retry_code(code: str) -> RetryCode:
+    """The code of a failure that is retried, as `model/retry` tells it."""
     return cast(RetryCode, code) if code in get_args(RetryCode) else "transport"

@@ -18,6 +18,7 @@ from steersman.loop.call import Caller, Planned, error_text
 from steersman.loop.journal import Journal
 from steersman.loop.question import Questioner
 from steersman.loop.reply import Asker, NoReply, Reply, Tell
+from steersman.loop.room import Room, still_too_long, too_long
 from steersman.loop.scheduler import Scheduler
 from steersman.loop.services import Services
 
@@ -79,8 +80,9 @@ class StepRunner:
         turn, step = self._place()
         if self._abort.is_set():
             return StepOutcome(tail=(), usage=Usage())
-        body = self._builder.build(self._journal.state)
-        reply = await Asker(self._journal, self._services, self._abort, self._tell).ask(body, turn, step)
+        reply = await self._ask(turn, step)
+        if isinstance(reply, StepOutcome):
+            return reply
         if isinstance(reply, NoReply):
             return StepOutcome(tail=reply.events, usage=reply.usage, end=reply.end)
         if not reply.message.tool_calls:
@@ -102,6 +104,20 @@ class StepRunner:
         )
         tail = await scheduler.run(planned, lead)
         return StepOutcome(tail=tuple(tail), usage=Usage(), goes_on=True)
+
+    async def _ask(self, turn: int, step: int) -> Reply | NoReply | StepOutcome:
+        """The model's reply to a request that fits, or what the step comes to without one."""
+        room = Room(self._journal, self._services, self._builder, self._abort, self._tell)
+        if (full := await room.before_request()) is not None:
+            return full
+        asker = Asker(self._journal, self._services, self._abort, self._tell)
+        reply = await asker.ask(self._builder.build(self._journal.state), turn, step)
+        if not too_long(reply):
+            return reply
+        if (full := await room.after(reply)) is not None:
+            return full
+        reply = await asker.ask(self._builder.build(self._journal.state), turn, step)
+        return still_too_long(reply) if too_long(reply) else reply
 
     def _place(self) -> tuple[int, int]:
         turn, step = self._journal.state.turn, self._journal.state.step

@@ -56,6 +56,9 @@ ROUTES: Final[dict[str, Route]] = {
     ),
     "steersman/session/events": Route(rq.ReadEvents, lambda api, p: api.events(p), "events"),
     "steersman/session/configure": Route(rq.ConfigureSession, lambda api, p: api.configure(p), "configure"),
+    "steersman/session/compact": Route(
+        rq.SessionOnly, lambda api, p: api.compact(p), "compact", abortable=True
+    ),
     "steersman/turn/prompt": Route(rq.Prompt, lambda api, p: api.prompt(p), "prompt"),
     "steersman/turn/steer": Route(rq.Steer, lambda api, p: api.steer(p), "steer"),
     "steersman/turn/cancel": Route(rq.CancelTurn, lambda api, p: api.cancel(p), "cancel"),

@@ -60,9 +60,15 @@ def calls(*wanted: tuple[str, dict[str, Any] | str]) -> list[Piece]:
 class ScriptedReplies:
     """A Model and its ModelProvider in one. `requests` are decoded bodies, `closed` counts ended streams."""
 
-    def __init__(self, replies: Sequence[Sequence[Piece]], name: str = "double") -> None:
+    def __init__(
+        self, replies: Sequence[Sequence[Piece]], name: str = "double", window: int | None = None
+    ) -> None:
         self.replies = [list(reply) for reply in replies]
+        self.summaries: list[list[Piece]] = []
+        """Replies to requests for a summary; where there is none left, those come from `replies` too."""
         self.requests: list[Any] = []
+        self.bodies: list[ModelRequest] = []
+        self.window = window
         self.closed = 0
         self.name = name
         self.configured = True
@@ -70,11 +76,13 @@ class ScriptedReplies:
         self.warmed = False
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Delta | Finish]:
+        self.bodies.append(request)
         self.requests.append(msgspec.json.decode(request.body))
-        if not self.replies:
+        replies = self.summaries if request.purpose == "summary" and self.summaries else self.replies
+        if not replies:
             raise ModelFailed("script", "The double has no reply left.")
         try:
-            for piece in self.replies.pop(0):
+            for piece in replies.pop(0):
                 if isinstance(piece, Gate):
                     await piece.wait()
                 elif isinstance(piece, ModelFailed):
@@ -88,7 +96,9 @@ class ScriptedReplies:
         return None
 
     def info(self, name: str | None = None) -> ModelInfo:
-        return ModelInfo(name=name or self.name, base_url=None, configured=self.configured)
+        return ModelInfo(
+            name=name or self.name, base_url=None, configured=self.configured, context_window=self.window
+        )
 
     def params(self) -> dict[str, object]:
         return {}

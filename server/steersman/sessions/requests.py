@@ -111,6 +111,14 @@ def event_view(session_id: str, row: StoredEvent) -> EventView:
     )
 
 
+class Compacted(Value, frozen=True):
+    """The answer to a compaction. Tokens are those of the next request."""
+
+    compacted: bool
+    tokens_before: int
+    tokens_after: int
+
+
 class EventPage(Value, frozen=True):
     events: list[EventView]
     last_seq: int

@@ -18,6 +18,7 @@ from steersman.domain.views import GoalView, SessionInfo
 from steersman.errors import NotConfigured, Unsupported
 from steersman.goals.checkable import problem_of
 from steersman.loop.agent import Stopped
+from steersman.loop.compaction import Shorter
 from steersman.loop.inbox import Receipt, Words
 from steersman.loop.journal import Into
 from steersman.loop.services import Services
@@ -94,6 +95,13 @@ class SessionService:
     def configure(self, params: rq.ConfigureSession) -> Future[SessionInfo]:
         change = ev.SessionConfigured(model=params.model, mode=params.mode)
         return self._configure(params.session_id, change)
+
+    def compact(self, params: rq.SessionOnly) -> Future[rq.Compacted]:
+        def act(session: OpenSession, future: Future[rq.Compacted]) -> None:
+            self._require_model(session)
+            session.agent.compact(Into(future, _shorter))
+
+        return self._with(params.session_id, act)
 
     def prompt(self, params: rq.Prompt) -> Future[rq.Accepted]:
         problem = problem_of(params.checks or (), self._services)
@@ -335,6 +343,12 @@ class SessionService:
         future: Future[Any] = asyncio.get_running_loop().create_future()
         future.set_exception(error)
         return future
+
+
+def _shorter(found: Shorter) -> rq.Compacted:
+    return rq.Compacted(
+        compacted=found.compacted, tokens_before=found.tokens_before, tokens_after=found.tokens_after
+    )
 
 
 def _accepted(receipt: Receipt) -> rq.Accepted:
