@@ -154,7 +154,7 @@ class Registry:
             raise
 
     async def _take_again(self, session_id: str, session: OpenSession) -> OpenSession:
-        await session.close()
+        await session.close(lambda: session.agent.abort("shutdown"))  # what still runs must not go on unseen
         return await self._take(session_id)
 
     async def _fork(self, child_id: str, params: rq.ForkSession) -> OpenSession:
