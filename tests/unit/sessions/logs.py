@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from hashlib import sha256
 
-from steersman.domain.events import StoredEvent, from_stored
+from steersman.domain.events import EditApplied, EditPlanned, StoredEvent, from_stored
 from steersman.domain.fold import empty, fold_all
 from steersman.domain.state import SessionState
 from steersman.goals.decisions import Wishes
-from steersman.ports.event_log_memory import MemoryStore
+from steersman.ports.event_log_memory import MemorySession, MemoryStore
 from steersman.ports.model_double import calls, says
+from steersman.tools.base import ToolContext, ToolOutcome
 from tests.unit.goals.harness import CHECK, Wheel, ends, obedient
-from tests.unit.loop.harness import StandInTool, until
+from tests.unit.loop.harness import Named, StandInTool, start, until
 
 ID = "s-test"
 
@@ -41,6 +43,29 @@ async def goal_run() -> Wheel:
     await wheel.at_rest()
     await wheel.goals.edit(None, Wishes(objective="The second, better."), "human")
     return wheel
+
+
+class EditingTool(StandInTool):
+    """Records an edit with its contents, as the real ones do; it touches no file."""
+
+    async def run(self, arguments: Named, context: ToolContext) -> ToolOutcome:
+        before, after = b"x = 1\n", b"x = 2\n"
+        digests = [sha256(content).hexdigest() for content in (before, after)]
+        edit = {"change_id": "c-1", "call_id": context.call_id, "uri": "file:///w/a.py", "kind": "edit"}
+        edit |= {"before": digests[0], "after": digests[1]}
+        blobs = dict(zip(digests, (before, after), strict=True))
+        await context.record(EditPlanned(**edit), blobs=blobs)  # type: ignore[arg-type]
+        await context.record(EditApplied(**edit))  # type: ignore[arg-type]
+        return ToolOutcome(content="edited")
+
+
+async def edited_run() -> MemorySession:
+    """Two turns, the first with an edit: its rows and its blobs."""
+    loop, _ = await start([calls(("edit", {})), says("first"), says("second")], [EditingTool("edit")])
+    for words in ("one", "two"):
+        await loop.prompt(words)
+        await loop.idle()
+    return loop.store.sessions[ID]
 
 
 def rows_of(wheel: Wheel) -> list[StoredEvent]:
