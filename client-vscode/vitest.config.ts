@@ -8,5 +8,6 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     testTimeout: 20_000,
     restoreMocks: true,
+    unstubEnvs: true,
   },
 });

@@ -8,13 +8,16 @@ const WINDOW_MS = 3 * 60_000;
 export class Restarts {
   private ends: number[] = [];
 
-  constructor(private readonly now: () => number = Date.now) {}
+  constructor(
+    private readonly now: () => number = Date.now,
+    private readonly delaysMs = DELAYS_MS,
+  ) {}
 
   /** The server has ended: how long to wait before it is started again, or undefined to give up. */
   next(): number | undefined {
     const now = this.now();
     this.ends = [...this.ends.filter((end) => now - end < WINDOW_MS), now];
-    return DELAYS_MS[this.ends.length - 1];
+    return this.delaysMs[this.ends.length - 1];
   }
 
   /** A person asked for the start: what was before does not count. */

@@ -20,7 +20,7 @@ import { wordsOf, type ServerState, type Wire } from './wire';
 
 /** How long the server may take to answer `initialize`. */
 const START_MS = 30_000;
-/** Broken messages in a row after which the connection is of no use. */
+/** Messages that could not be read, after which the connection is of no use. */
 const BROKEN_MESSAGES = 3;
 const MESSAGE_OF_STOP = "Steersman's server is not running.";
 
@@ -30,6 +30,7 @@ interface Life {
   process: ServerProcess | undefined;
   /** It was stopped on purpose, or its end has been dealt with. */
   over: boolean;
+  brokenMessages: number;
 }
 
 export class Server implements Wire, vscode.Disposable {
@@ -46,7 +47,6 @@ export class Server implements Wire, vscode.Disposable {
   private life: Life | undefined;
   private queue: Promise<void> = Promise.resolve();
   private timer: NodeJS.Timeout | undefined;
-  private readonly restarts = new Restarts();
   private now: { state: ServerState; problem: string | undefined } = { state: 'stopped', problem: undefined };
 
   /** `key` gives the model's key, which is sent after each start. */
@@ -54,6 +54,7 @@ export class Server implements Wire, vscode.Disposable {
     private readonly log: vscode.LogOutputChannel,
     private readonly handlers: ServerRequestHandlers,
     private readonly key: () => Promise<string | undefined>,
+    private readonly restarts = new Restarts(),
   ) {}
 
   get state(): ServerState {
@@ -159,6 +160,7 @@ export class Server implements Wire, vscode.Disposable {
   private make(argv: [string, ...string[]]): Life {
     const life: Life = {
       over: false,
+      brokenMessages: 0,
       process: undefined,
       client: new LanguageClient('steersman', 'Steersman', () => this.spawn(life, argv), this.options(() => life)),
     };
@@ -194,8 +196,9 @@ export class Server implements Wire, vscode.Disposable {
       initializationFailedHandler: () => false,
       markdown: { isTrusted: false, supportHtml: false },
       errorHandler: {
-        error: (_error, _message, count) => {
-          if ((count ?? 0) >= BROKEN_MESSAGES) life().process?.kill();
+        error: () => {
+          life().brokenMessages += 1;
+          if (life().brokenMessages >= BROKEN_MESSAGES) life().process?.kill();
           return { action: ErrorAction.Continue, handled: true };
         },
         closed: () => {

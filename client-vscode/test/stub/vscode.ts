@@ -161,6 +161,14 @@ export enum ConfigurationTarget {
   Workspace = 2,
   WorkspaceFolder = 3,
 }
+export enum LogLevel {
+  Off,
+  Trace,
+  Debug,
+  Info,
+  Warning,
+  Error,
+}
 export enum QuickPickItemKind {
   Separator = -1,
   Default = 0,
@@ -329,11 +337,16 @@ export const tests = {
   },
 };
 
+/** Buttons are words or items with a title; the first of the chosen name is given back as it was passed. */
 function message(kind: string) {
-  return (text: string, ...rest: unknown[]): Promise<string | undefined> =>
-    new Promise((choose) => {
-      const items = rest.filter((item): item is string => typeof item === 'string');
-      editor.messages.push({ kind, text, items, choose });
+  return (text: string, ...rest: unknown[]): Promise<unknown> =>
+    new Promise((resolve) => {
+      const items = rest.filter((item) => typeof item === 'string' || (typeof item === 'object' && item !== null && 'title' in item));
+      const titleOf = (item: unknown) => (typeof item === 'string' ? item : (item as { title: string }).title);
+      const choose = (title: string | undefined) => {
+        resolve(items.find((item) => titleOf(item) === title));
+      };
+      editor.messages.push({ kind, text, items: items.map(titleOf), choose });
     });
 }
 
