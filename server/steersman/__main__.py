@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from steersman import __version__
+from steersman.cli.parsers import add_session_commands
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -169,6 +170,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="watch a small project being repaired, for real")
     demo.add_argument("--keep", action="store_true", help="keep the repaired copy")
     demo.set_defaults(act=_demo)
+    add_session_commands(commands)
     version = commands.add_parser("version", help="print the version")
     version.set_defaults(act=_version)
     return parser

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from steersman.policies.budget import budget
 from steersman.policies.steps import steps
 from steersman.policies.unanswered import unanswered
 from steersman.ports.clock import SystemClock
+from steersman.ports.event_log import SessionStore
 from steersman.processes.cleaned import CleanedCommands, CleanedTests
 from steersman.processes.runner import GuardedProcesses
 from steersman.processes.test_runner import ServerTestRunner
@@ -32,6 +34,16 @@ def state_folder(settings: Settings) -> Path:
     if settings.state_dir is not None:
         return Path(settings.state_dir).expanduser()
     return Path(platformdirs.user_state_dir("steersman", appauthor=False))
+
+
+def session_store(state_dir: str | None) -> SessionStore:
+    """The stored sessions, without a client and without a model."""
+    return FolderStore(state_folder(Settings(state_dir=state_dir)))
+
+
+def redactor(environ: Mapping[str, str]) -> Callable[[str], str]:
+    """What hides the key that the environment holds."""
+    return Provider(Settings(), environ).redact
 
 
 def build(settings: Settings, client: ClientPorts) -> SessionApi:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import msgspec
 
@@ -14,16 +15,34 @@ from steersman.errors import InvalidParams, SessionCorrupt, SessionNotFound, Sto
 from steersman.ports.event_log import EventReader, SessionRef, SessionStore
 from steersman.sessions import requests as rq
 from steersman.sessions.loading import Loaded, examine
+from steersman.sessions.open_session import OpenSession
 from steersman.sessions.projection import seen
-from steersman.sessions.registry import Registry
 from steersman.sessions.uris import uri_path
 
 PAGE = 50
 _info_decoder = msgspec.json.Decoder(SessionInfo)
 
 
+class OpenHere(Protocol):
+    """The sessions that this process has open; the registry is one."""
+
+    def sessions(self) -> Sequence[OpenSession]: ...
+
+    def find(self, session_id: str) -> OpenSession | None: ...
+
+
+class NothingOpen:
+    """A process that opens no session."""
+
+    def sessions(self) -> Sequence[OpenSession]:
+        return ()
+
+    def find(self, session_id: str) -> OpenSession | None:
+        return None
+
+
 class Catalogue:
-    def __init__(self, store: SessionStore, registry: Registry) -> None:
+    def __init__(self, store: SessionStore, registry: OpenHere) -> None:
         self._store = store
         self._registry = registry
 

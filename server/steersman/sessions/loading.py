@@ -20,7 +20,8 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     """A folded log. `damaged` says where the fold had to stop; `state` is the one before that event.
 
     `before` and `last` are the last event that is no chunk, and the state that it met. `rest` is the last
-    `turn/end`, or before any turn the last event.
+    `turn/end`, or before any turn the last event. `asked` is the state from which the last request to the
+    model was built: events that come while it answers do not change what was sent.
     """
 
     state: SessionState
@@ -28,6 +29,7 @@ class Loaded(msgspec.Struct, frozen=True, kw_only=True):
     before: SessionState | None = None
     last: ev.Event | None = None
     rest: int = 0
+    asked: SessionState | None = None
 
 
 async def examine(store: SessionStore, session_id: str, through: int | None = None) -> Loaded:
@@ -84,6 +86,7 @@ class _Folding:
         self._before: SessionState | None = None
         self._last: ev.Event | None = None
         self._rest = 0
+        self._asked: SessionState | None = None
 
     def take(self, rows: Sequence[ev.StoredEvent]) -> bool:
         """Fold rows. False when `through` is reached. Raises LogViolation; the state is the one before."""
@@ -98,7 +101,12 @@ class _Folding:
 
     def result(self, damaged: Damage | None) -> Loaded:
         return Loaded(
-            state=self.state, damaged=damaged, before=self._before, last=self._last, rest=self._rest
+            state=self.state,
+            damaged=damaged,
+            before=self._before,
+            last=self._last,
+            rest=self._rest,
+            asked=self._asked,
         )
 
     def _fold(self, event: ev.Event) -> None:
@@ -106,9 +114,20 @@ class _Folding:
         self._before, self._last, self.state = self.state, event, after
         if isinstance(event.data, ev.TurnEnd) or not after.turns:
             self._rest = event.seq
+        if isinstance(event.data, _LEADS_TO_A_REQUEST) and after.step is not None and not after.step.replied:
+            self._asked = after
         if isinstance(event.data, ev.EditPlanned | ev.EditApplied):
             for digest in filter(None, (event.data.before, event.data.after)):
                 self.contents.setdefault(digest, event.seq)
+
+
+_LEADS_TO_A_REQUEST = (
+    ev.StepStart,
+    ev.UserMessage,
+    ev.RequestHeader,
+    ev.ContextCompacted,
+    ev.CompactionFailed,
+)
 
 
 def _event(session_id: str, row: ev.StoredEvent) -> ev.Event:

@@ -17,6 +17,7 @@ from steersman.domain.views import SessionInfo
 _SHOWN_LINES: Final = 12
 """Lines of a result that are shown; the whole is in the log."""
 _WIDEST: Final = 200
+_CONTROLS: Final = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f]")
 _OUTCOMES: Final = {
     "ok": "",
     "aborted-before-dispatch": "not run",
@@ -48,7 +49,7 @@ class Transcript:
 
     def text(self) -> str:
         """The whole of it."""
-        return "\n\n".join([*self._head(), *self._parts, *self._foot()]) + "\n"
+        return without_controls("\n\n".join([*self._head(), *self._parts, *self._foot()]) + "\n")
 
     def _head(self) -> list[str]:
         info = self._info
@@ -162,6 +163,11 @@ _TELLERS: Final[dict[type[ev.EventData], Callable[[Transcript, ev.Event, Any], N
     ev.GoalVerification: Transcript.verification,
     ev.ExitVerdict: Transcript.verdict,
 }
+
+
+def without_controls(text: str) -> str:
+    """Text without the characters that would command a terminal."""
+    return _CONTROLS.sub("", text)
 
 
 def _end(reason: ev.EndReason) -> str:
