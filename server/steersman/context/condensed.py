@@ -22,6 +22,11 @@ Keep, in short sentences and exact names:
 Write only what the messages show. What the user said is kept beside it word for word, so do not repeat it. \
 Answer with the summary as plain text and call no tool."""
 
+LEFT_OUT: Final = (
+    "(No summary: the messages are too long for the model even to sum them up, so they are left out. Look "
+    "again at the files that matter before you go on.)"
+)
+
 
 def earlier_text(compaction: Compaction) -> str:
     """The message that stands in front of what stays of the conversation."""

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import replace
 from pyrsistent import pvector
 
-from steersman.context.condensed import ASK_SUMMARY
+from steersman.context.condensed import ASK_SUMMARY, LEFT_OUT
 from steersman.context.plan import GAIN, KEPT, WORDS, cut, shares
 from steersman.context.request import RequestBuilder
 from steersman.context.shortened import is_long
@@ -81,10 +81,10 @@ class Compactor:
             summary = await self._summariser.ask(body)
             spent, problem = spent + summary.usage, summary.problem
             found = None if summary.stopped else short
-            if summary.text is not None:
+            text = LEFT_OUT if summary.too_long else summary.text
+            if text is not None:
                 problem = "the summary is not shorter than what it stands for"
-                longer = self._shorter(weighed, trigger, results_through=results, summary=summary.text)
-                found = longer or short
+                found = self._shorter(weighed, trigger, results_through=results, summary=text) or short
         if found is None:
             return ev.CompactionFailed(trigger=trigger, reason=_reason(weighed, problem), usage=spent)
         return await self._kept_whole(weighed.state, found, spent)

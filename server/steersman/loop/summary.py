@@ -21,13 +21,14 @@ from steersman.ports.model import Finish, ModelRequest
 class Summary(msgspec.Struct, frozen=True, kw_only=True):
     """A summary, or – where `text` is None – why there is none. `usage` is what no event tells yet.
 
-    `stopped`: a person wants nothing more of it.
+    `stopped`: a person wants nothing more of it. `too_long`: the model cannot take what is to be summed up.
     """
 
     text: str | None
     usage: Usage
     problem: str = ""
     stopped: bool = False
+    too_long: bool = False
 
 
 class Summariser:
@@ -54,7 +55,8 @@ class Summariser:
                 if self._abort.is_set():
                     return _stopped(asked.usage())
                 if not failure.retryable or attempt > limit:
-                    return Summary(text=None, usage=asked.usage(), problem=str(failure))
+                    full = failure.code == "context-limit"
+                    return Summary(text=None, usage=asked.usage(), problem=str(failure), too_long=full)
                 if not await self._wait(failure, asked, attempt):
                     return _stopped(Usage())
                 attempt += 1

@@ -258,6 +258,23 @@ async def test_an_overflow_that_cannot_be_made_shorter_is_not_sent_again() -> No
     await loop.check()
 
 
+async def test_messages_too_long_even_to_be_summed_up_are_left_out_and_that_is_said() -> None:
+    replies = [says("ok"), [TOO_LONG], says("fits")]
+    loop, model = await begin(replies, window=None, summaries=([TOO_LONG],))
+    await loop.prompt("a giant " + "g" * 50_000)
+    await loop.idle()
+    await loop.prompt("a small one")
+    await loop.idle()
+    assert await ended(loop) == ev.Completed()
+    earlier = model.requests[-1]["messages"][1]["content"]
+    assert "a giant ggg" in earlier
+    assert "too long for the model" in earlier
+    assert len(earlier.encode()) < 0.25 * 50_000
+    (found,) = await compactions(loop)
+    assert found.usage.requests == 2
+    await loop.check()
+
+
 async def test_an_overflow_in_mid_turn_shortens_the_newest_results_too() -> None:
     replies = [looks("r"), [TOO_LONG], says("ok")]
     loop, model = await begin(replies, window=None, result="x" * 12_000)
