@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import random
-from contextlib import suppress
 
 import pytest
 
@@ -113,39 +111,6 @@ async def test_a_persons_message_goes_before_every_round_that_is_not_admitted(wh
         assert (1, "stale") in await w.rounds()
     assert await w.admitted() == list(range(1, len(await w.admitted()) + 1))
     await w.check()
-
-
-async def test_ten_thousand_would_be_better_but_every_interleaving_tried_lets_the_person_win() -> None:
-    for seed in range(60):
-        dice = random.Random(seed)
-        w = await obedient([says(str(n)) for n in range(60)], no_progress_rounds=50)
-        await w.create()
-        said: list[str] = []
-        for n in range(dice.randint(1, 5)):
-            for _ in range(dice.randrange(60)):
-                await asyncio.sleep(0)
-            match dice.randrange(5):
-                case 0 | 1:
-                    await w.loop.prompt(f"p{n}", message_id=f"p{n}")
-                    said.append(f"p{n}")
-                case 2:
-                    await w.loop.steer(f"s{n}", message_id=f"s{n}")
-                    said.append(f"s{n}")
-                case 3:
-                    await w.goals.edit(None, Wishes(objective=f"new {n}"), "human")
-                case _:
-                    await w.loop.agent.cancel(drop=False, expected_turn=None)
-        with suppress(GoalTransition):  # the driver may have paused it a moment before
-            await w.goals.pause(None, "human")
-        admitted = len(await w.admitted())
-        await w.at_rest()
-        for _ in range(50):
-            await asyncio.sleep(0)
-        assert len(await w.admitted()) == admitted, "a round started after the pause"
-        told = [m.message_id for m in await w.loop.data(ev.UserMessage)]
-        waits = [m.message_id for m in w.loop.state.inbox.next_turn]
-        assert sorted(m for m in told + waits if m in said) == sorted(said)
-        await w.check()
 
 
 async def test_a_steer_joins_an_admitted_round() -> None:
