@@ -1,0 +1,37 @@
+"""All layers of the proof by name, in the order of the table. A layer is added here and in a test module."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Final
+
+from tests.proof.crash_points import crash_case
+from tests.proof.layer import Layer
+from tests.proof.life import SHAPES, story
+
+
+def _schedule(number: int) -> Counter[str]:
+    name = list(SHAPES)[number % len(SHAPES)]
+    return story(f"{name} {number // len(SHAPES)}", SHAPES[name])
+
+
+_ALL: Final = (
+    Layer(
+        name="schedules",
+        what="Random schedules on a virtual clock: eight scenarios, every promise of the loop checked",
+        unit="schedules",
+        quick=1_000,
+        full=80_000,
+        case=_schedule,
+        kept=(317,),
+    ),
+    Layer(
+        name="crash-points",
+        what="The process dies at every step of a script, then again at two and three places",
+        unit="crashes",
+        quick=310,
+        full=5_000,
+        case=crash_case,
+    ),
+)
+LAYERS: Final = {layer.name: layer for layer in _ALL}
