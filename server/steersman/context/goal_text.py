@@ -70,7 +70,8 @@ def _counts_when(goal: Goal) -> str:
 
 
 def _not_passed(result: CheckResult) -> str:
-    return f"Not passed yet: {result.kind} {result.check_id} ({result.status}) {inert_json(result.evidence)}"
+    name, evidence = inert_json(result.check_id), inert_json(result.evidence)
+    return f"Not passed yet: {result.kind} {name} ({result.status}) {evidence}"
 
 
 def closing_text(goal: Goal, *, verified: bool) -> str:
