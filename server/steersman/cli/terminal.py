@@ -82,8 +82,10 @@ def say_json(value: object) -> None:
 
 
 def say_bytes(data: bytes) -> None:
-    """Print bytes as they are."""
-    sys.stdout.buffer.write(data)
+    """Print bytes as they are, all of them: an unbuffered stdout may take less at once."""
+    left = memoryview(data)
+    while left:
+        left = left[sys.stdout.buffer.write(left) :]
     sys.stdout.buffer.flush()
 
 
