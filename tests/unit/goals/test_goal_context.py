@@ -7,7 +7,7 @@ from typing import Any
 
 from steersman.domain import events as ev
 from steersman.domain.goal import Budgets
-from steersman.errors import Aborted
+from steersman.errors import Aborted, ModelFailed
 from steersman.goals.decisions import Wishes
 from steersman.loop.abort import AbortSignal
 from steersman.loop.journal import Decision, Into
@@ -217,4 +217,45 @@ async def test_stop_in_maintenance_pauses_an_armed_goal_and_ends_the_job() -> No
     assert isinstance(failed, Aborted)
     await w.at_rest()
     assert w.goal.phase == "paused"
+    await w.check()
+
+
+async def stopped_with_a_queue(w: Wheel, gate: Gate) -> None:
+    """A person's own turn was stopped while another message waited."""
+    await w.loop.prompt("go")
+    await gate.reached.wait()
+    await w.loop.prompt("held")
+    await w.loop.stop()
+    await w.loop.idle()
+    assert w.loop.state.inbox.held == "cancelled"
+
+
+async def test_creating_or_resuming_a_goal_releases_a_held_queue_and_its_turns_run_first() -> None:
+    for resumes in (False, True):
+        gate = Gate()
+        w = await wheel([[gate, *says("never")], *([says("1")] * 6)], no_progress_rounds=2)
+        if resumes:
+            await asyncio.gather(w.create(), w.goals.pause(None, "human"))
+        await stopped_with_a_queue(w, gate)
+        if resumes:
+            await w.goals.resume(None, "human")
+        else:
+            await w.create()
+        await w.at_rest()
+        triggers = [t.trigger for t in await w.loop.data(ev.TurnStart)]
+        assert triggers[:3] == ["human", "human", "goal"]
+        assert w.loop.state.inbox.held is None
+        await w.check()
+
+
+async def test_a_round_that_fails_holds_nothing_of_a_persons() -> None:
+    gate = Gate()
+    w = await wheel([[gate, ModelFailed("auth", "bad key")], says("to the person")])
+    await w.create()
+    await gate.reached.wait()
+    await w.loop.prompt("mine")
+    gate.open()
+    await w.at_rest()
+    assert w.loop.state.inbox.held is None
+    assert [t.trigger for t in await w.loop.data(ev.TurnStart)] == ["goal", "human"]
     await w.check()

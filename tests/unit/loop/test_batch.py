@@ -216,6 +216,99 @@ async def test_the_parallel_calls_beside_an_open_approval_run_meanwhile() -> Non
     await loop.check()
 
 
+async def test_an_approval_is_asked_only_when_everything_before_its_barrier_is_done() -> None:
+    slow = StandInTool("slow", "parallel", gate=True)
+    gated = StandInTool("gated", permit=ASK)
+    person = ScriptedApproval([ApprovalAnswer(decision="allowOnce", by="human")])
+    loop, _ = await start([calls(("slow", {}), ("gated", {})), says("ok")], [slow, gated], approvals=person)
+    await loop.prompt("go")
+    await slow.running.wait()
+    assert "approval/asked" not in await loop.types()
+    slow.open()
+    await loop.idle()
+    types = await loop.types()
+    assert types.index("tool/result") < types.index("approval/asked")
+    assert await results(loop) == [("c0", "ok"), ("c1", "ok")]
+
+
+async def test_one_approval_is_open_at_a_time_in_the_models_order() -> None:
+    gates = [asyncio.Event() for _ in range(3)]
+
+    class Person(ScriptedApproval):
+        open_now = 0
+
+        async def ask(self, session_id, asked, timeout_seconds):  # type: ignore[no-untyped-def]
+            Person.open_now += 1
+            assert Person.open_now == 1
+            self.asked.append(asked)
+            await gates[len(self.asked) - 1].wait()
+            Person.open_now -= 1
+            return ApprovalAnswer(decision="allowOnce", by="human")
+
+    gated = StandInTool("gated", "parallel", permit=ASK)
+    person = Person()
+    loop, _ = await start(
+        [calls(*(("gated", {"name": str(n)}) for n in range(3))), says("ok")], [gated], approvals=person
+    )
+    await loop.prompt("go")
+    for n, gate in enumerate(gates):
+        await until(lambda n=n: len(person.asked) == n + 1)  # type: ignore[misc]
+        gate.set()
+    await loop.idle()
+    assert [a.call_id for a in person.asked] == ["c0", "c1", "c2"]
+    await loop.check()
+
+
+async def test_a_call_is_classified_by_its_actual_arguments() -> None:
+    class Picky(StandInTool):
+        def mode(self, arguments, context):  # type: ignore[no-untyped-def]
+            if arguments.name == "broken":
+                raise ValueError("cannot tell")
+            return "parallel" if arguments.name == "read" else "exclusive"
+
+    tool = Picky("work")
+    wanted = [("work", {"name": "read"}), ("work", {"name": "write"}), ("work", {"name": "broken"})]
+    loop, _ = await start([calls(*wanted, ("unknown", {})), says("ok")], [tool])
+    await loop.prompt("go")
+    await loop.idle()
+    modes = [c.mode for c in await loop.data(ev.ToolCalled)]
+    assert modes == ["parallel", "exclusive", "exclusive", "exclusive"]
+
+
+async def test_cut_replies_count_only_in_a_row() -> None:
+    tool = StandInTool("work")
+    cut = [call("work", '{"na'), done("length")]
+    whole = [call("work", {"name": "w"}, call_id="w"), done("tool_calls")]
+    loop, _ = await start([cut, cut, whole, cut, cut, says("ok")], [tool])
+    await loop.prompt("go")
+    await loop.idle()
+    assert [e.reason for e in await loop.data(ev.TurnEnd)] == [ev.Completed()]
+    assert tool.started == ["w"]
+
+
+async def test_a_steer_while_an_approval_is_open_answers_nothing_and_waits() -> None:
+    answer = asyncio.Event()
+
+    class Slow(ScriptedApproval):
+        async def ask(self, session_id, asked, timeout_seconds):  # type: ignore[no-untyped-def]
+            await answer.wait()
+            return ApprovalAnswer(decision="allowOnce", by="human")
+
+    gated = StandInTool("gated", permit=ASK)
+    loop, model = await start([calls(("gated", {})), says("ok")], [gated], approvals=Slow())
+    await loop.prompt("go")
+    await until(lambda: loop.agent.waiting_on == "approval")
+    assert (await loop.steer("by the way")).outcome == "injected"
+    assert loop.state.approval is not None
+    assert loop.agent.waiting_on == "approval"
+    assert gated.started == []
+    answer.set()
+    await loop.idle()
+    assert gated.started == [""]
+    assert model.requests[1]["messages"][-1]["content"] == "by the way"
+    await loop.check()
+
+
 async def test_a_refused_call_never_starts() -> None:
     tool = StandInTool("work", permit=Refuse(code="OUTSIDE_WORKSPACE", message="no"))
     loop, _ = await start([calls(("work", {})), says("ok")], [tool])

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from steersman.domain import events as ev
 from steersman.domain.checks import CheckResult, CommandCheck
-from steersman.domain.settings import ModelSettings
+from steersman.domain.settings import LoopSettings, ModelSettings, Settings
 from steersman.errors import ModelFailed, StorageFailed
 from steersman.loop.reply import retry_delay
 from steersman.loop.services import Verification
@@ -69,6 +70,59 @@ async def test_an_error_holds_what_a_person_had_queued() -> None:
     assert loop.state.inbox.held == "error"
     assert len(model.requests) == 1
     await loop.check()
+
+
+@pytest.mark.parametrize(
+    ("last", "held"),
+    [
+        (ModelFailed("auth", "bad key"), "error"),
+        (done("length"), "error"),
+    ],
+)
+async def test_a_turn_that_ends_badly_holds_prompts_and_steers_alike(last: Any, held: str) -> None:
+    gate = Gate()
+    loop, model = await start([[gate, text("x"), last], says("1"), says("2")])
+    await loop.prompt("go")
+    await gate.reached.wait()
+    await loop.prompt("later")
+    await loop.steer("now")
+    await loop.agent.inject("editor", "a file was saved")
+    gate.open()
+    await loop.idle()
+    assert [m.text for m in loop.state.inbox.next_turn] == ["now", "later"]
+    assert [m.text for m in loop.state.inbox.next_step] == ["a file was saved"], "a notice stays"
+    assert loop.state.inbox.held == held
+    assert len(model.requests) == 1
+    await loop.agent.release()
+    await loop.idle()
+    assert [m.text for m in await loop.data(ev.UserMessage)] == ["go", "now", "a file was saved", "later"]
+    await loop.check()
+
+
+async def test_an_exit_holds_what_waits() -> None:
+    gate = Gate()
+    tool = StandInTool("more")
+    settings = Settings(loop=LoopSettings(max_steps_per_turn=1))
+    loop, model = await start([[gate, *calls(("more", {}))], says("1")], [tool], settings=settings)
+    await loop.prompt("go")
+    await gate.reached.wait()
+    await loop.prompt("next")
+    gate.open()
+    await loop.idle()
+    assert loop.state.inbox.held == "exit"
+    assert len(model.requests) == 1
+    await loop.check()
+
+
+async def test_a_stream_that_ends_without_a_finish_runs_nothing_and_is_tried_again() -> None:
+    tool = StandInTool("work")
+    cut = [text("I will"), call("work", {"name": "whole"})]
+    loop, model = await start([cut, says("ok")], [tool], clock=ManualClock())
+    await loop.prompt("go")
+    await loop.idle()
+    assert tool.started == []
+    assert [r.code for r in await loop.data(ev.ModelRetry)] == ["transport"]
+    assert len(model.requests) == 2
 
 
 async def test_an_empty_answer_is_retried() -> None:

@@ -14,7 +14,7 @@ from steersman.errors import ModelFailed, TurnMismatch
 from steersman.ports.approval import ApprovalAnswer
 from steersman.ports.model_double import Gate, calls, done, says, text
 from steersman.tools.base import Ask
-from tests.unit.loop.harness import Loop, StandInTool, start
+from tests.unit.loop.harness import Loop, StandInTool, start, until
 
 ASK = Ask(risk="execute", title="Run it?", detail="", remember="rule")
 
@@ -93,6 +93,20 @@ async def test_stop_in_mid_stream_keeps_exactly_the_words_that_were_seen() -> No
     await loop.check()
 
 
+async def test_stop_in_mid_stream_keeps_the_reasoning_that_was_seen_too() -> None:
+    gate = Gate()
+    loop, _ = await start([[Delta(reasoning="hmm, "), text("I"), Delta(reasoning="yes"), gate, done()]])
+    await loop.prompt("go")
+    await gate.reached.wait()
+    await loop.stop()
+    await loop.idle()
+    (message,) = await loop.data(ev.AssistantMessage)
+    assert (message.text, message.reasoning, message.interrupted) == ("I", "hmm, yes", True)
+    chunks = [d for c in await loop.data(ev.AssistantChunk) for d in c.deltas]
+    assert "".join(d.reasoning or "" for d in chunks) == "hmm, yes"
+    await loop.check()
+
+
 async def test_stop_with_only_pieces_of_calls_leaves_no_message() -> None:
     gate = Gate()
     half = Delta(tool_call=ToolCallDelta(index=0, id="x", name="work", arguments='{"na'))
@@ -157,6 +171,86 @@ async def test_stop_during_a_tool_keeps_what_finished_and_never_starts_the_rest(
     await loop.idle()
     strict(model.requests[1]["messages"])
     await loop.check()
+
+
+async def test_stop_during_a_parallel_batch_of_ten_ends_them_all_and_keeps_the_order() -> None:
+    slow, quick = StandInTool("slow", "parallel", gate=True), StandInTool("quick", "parallel")
+    wanted = [("quick" if n % 3 == 0 else "slow", {"name": str(n)}) for n in range(10)]
+    loop, model = await start([calls(*wanted), says("ok")], [slow, quick])
+    await loop.prompt("go")
+    await until(lambda: len(slow.started) == 6 and len(quick.finished) == 4)
+    await loop.stop()
+    await loop.idle()
+    results = await loop.data(ev.ToolResult)
+    assert [r.call_id for r in results] == [f"c{n}" for n in range(10)]
+    assert [r.outcome for r in results] == ["ok" if n % 3 == 0 else "aborted" for n in range(10)]
+    await loop.prompt("go on")
+    await loop.idle()
+    strict(model.requests[-1]["messages"])
+    await loop.check()
+
+
+async def test_a_stop_at_any_tick_between_two_steps_starts_nothing_more() -> None:
+    for ticks in range(40):
+        tool = StandInTool("work")
+        loop, model = await start([calls(("work", {"name": "1"})), calls(("work", {"name": "2"}))], [tool])
+        await loop.prompt("go")
+        await until(lambda tool=tool: bool(tool.finished))  # type: ignore[misc]
+        for _ in range(ticks):
+            await asyncio.sleep(0)
+        answered = await loop.stop()
+        after = (len(model.requests), len(tool.started))
+        await loop.idle()
+        if answered is not None:
+            assert (len(model.requests), len(tool.started)) == after
+            assert (await ends(loop))[-1] == ev.AbortedReason(by="human")
+        await loop.check()
+
+
+async def test_messages_that_a_stop_holds_can_still_be_changed_and_withdrawn() -> None:
+    gate = Gate()
+    loop, model = await start([[gate, *says("never")], says("1")])
+    await loop.prompt("go")
+    await gate.reached.wait()
+    for name in ("f1", "f2"):
+        await loop.prompt(name, message_id=name)
+    await loop.stop()
+    await loop.idle()
+    assert await loop.agent.update("f1", "better")
+    assert await loop.agent.remove("f2")
+    assert loop.state.inbox.held == "cancelled"
+    assert len(model.requests) == 1
+    assert await loop.agent.release() == 1
+    await loop.idle()
+    assert [m.text for m in await loop.data(ev.UserMessage)] == ["go", "better"]
+    await loop.check()
+
+
+async def test_a_queue_that_is_emptied_while_it_is_held_is_held_no_more() -> None:
+    gate = Gate()
+    loop, _ = await start([[gate, *says("never")], says("1")])
+    await loop.prompt("go")
+    await gate.reached.wait()
+    await loop.prompt("f", message_id="f")
+    await loop.stop()
+    await loop.idle()
+    await loop.agent.remove("f")
+    assert loop.state.inbox.held is None
+    assert await loop.agent.release() == 0
+    assert (await loop.prompt("new")).outcome == "started"
+    await loop.idle()
+
+
+async def test_the_first_cause_of_an_end_wins() -> None:
+    gate = Gate()
+    loop, _ = await start([[gate, *says("never")]])
+    await loop.prompt("go")
+    await gate.reached.wait()
+    loop.agent.abort("trust")
+    await loop.stop()
+    loop.agent.abort("shutdown")
+    await loop.idle()
+    assert await ends(loop) == [ev.AbortedReason(by="trust")]
 
 
 async def test_a_tool_that_ignores_the_stop_is_left_after_the_grace() -> None:
