@@ -235,7 +235,8 @@ async def test_creating_or_resuming_a_goal_releases_a_held_queue_and_its_turns_r
         gate = Gate()
         w = await wheel([[gate, *says("never")], *([says("1")] * 6)], no_progress_rounds=2)
         if resumes:
-            await asyncio.gather(w.create(), w.goals.pause(None, "human"))
+            created = w.goals.create(Wishes(objective="x"), "human")
+            await asyncio.gather(created, w.goals.pause(None, "human"))
         await stopped_with_a_queue(w, gate)
         if resumes:
             await w.goals.resume(None, "human")
