@@ -63,6 +63,9 @@ async def test_the_editor_is_asked_with_everything_and_tells_how_it_ended(client
     [
         (ENDED | {"exitCode": 3}, "exited", 3),
         (ENDED | {"cancelled": True}, "cancelled", None),
+        (ENDED | {"timedOut": True}, "timeout", None),
+        (ENDED | {"exitCode": None, "timedOut": True}, "timeout", None),
+        (ENDED | {"timedOut": "yes"}, "unknown", None),
         ({"exitCode": None}, "unknown", None),
         ({"exitCode": "0"}, "unknown", None),
         ({"output": "no code"}, "unknown", None),

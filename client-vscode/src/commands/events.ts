@@ -12,7 +12,7 @@ const MOST_CHARACTERS = 20_000_000;
 
 export function eventCommands(wire: Wire, current: CurrentSession): vscode.Disposable {
   const provider: vscode.TextDocumentContentProvider = {
-    provideTextDocumentContent: (uri) => eventLines(wire, decodeURIComponent(uri.query)),
+    provideTextDocumentContent: (uri) => eventLines(wire, uri.query),
   };
   return vscode.Disposable.from(
     vscode.workspace.registerTextDocumentContentProvider(SCHEME, provider),
@@ -21,8 +21,8 @@ export function eventCommands(wire: Wire, current: CurrentSession): vscode.Dispo
         const { info } = current;
         if (!info) return;
         // The last number makes it another document when there is more to show.
-        const path = `/${encodeURIComponent(info.title.replaceAll('/', ' '))} (${info.lastSeq}).jsonl`;
-        const uri = vscode.Uri.from({ scheme: SCHEME, path, query: encodeURIComponent(info.sessionId) });
+        const path = `/${info.title.replaceAll('/', ' ')} (${info.lastSeq}).jsonl`;
+        const uri = vscode.Uri.from({ scheme: SCHEME, path, query: info.sessionId });
         await vscode.window.showTextDocument(await vscode.workspace.openTextDocument(uri), { preview: true });
       },
     }),
@@ -31,7 +31,7 @@ export function eventCommands(wire: Wire, current: CurrentSession): vscode.Dispo
 
 async function eventLines(wire: Wire, sessionId: string): Promise<string> {
   let text = '';
-  for (let afterSeq = 0; ; ) {
+  for (let afterSeq = 0; ;) {
     const page = await wire.request('steersman/session/events', { sessionId, afterSeq, limit: PAGE });
     text += page.events.map(lineOf).join('');
     const last = page.events.at(-1)?.seq;

@@ -56,7 +56,9 @@ async function withinRepository(folder: string): Promise<string[]> {
 }
 
 interface EnvironmentsApi {
-  getEnvironment?(scope: vscode.Uri | undefined): Promise<{ execInfo?: { run?: { executable?: unknown } } } | undefined>;
+  getEnvironment?(
+    scope: vscode.Uri | undefined,
+  ): Promise<{ execInfo?: { run?: { executable?: unknown } } } | undefined>;
 }
 
 interface PythonApi {
@@ -74,7 +76,8 @@ async function askEnvironments(folder: vscode.Uri | undefined): Promise<unknown>
 async function askPython(folder: vscode.Uri | undefined): Promise<unknown> {
   const environments = (await activated<PythonApi>('ms-python.python'))?.environments;
   if (!environments) return undefined;
-  return (await environments.resolveEnvironment(environments.getActiveEnvironmentPath(folder)))?.executable?.uri?.fsPath;
+  return (await environments.resolveEnvironment(environments.getActiveEnvironmentPath(folder)))?.executable?.uri
+    ?.fsPath;
 }
 
 async function activated<T>(id: string): Promise<T | undefined> {

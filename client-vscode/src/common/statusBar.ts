@@ -37,11 +37,18 @@ export function statusOf(
   info: SessionInfo | undefined,
   waiting: number,
 ): Status {
-  if (server === 'failed') return { text: '$(error) Steersman', tooltip: problem ?? 'The server failed.', attention: true };
+  if (server === 'failed')
+    return { text: '$(error) Steersman', tooltip: problem ?? 'The server failed.', attention: true };
   if (server === 'starting') return calm('$(loading~spin) Steersman', problem ?? 'The server is starting.');
   if (server === 'stopped') return calm('$(circle-slash) Steersman', 'The server is not running.');
-  if (waiting > 0) return { text: '$(bell-dot) Steersman: waiting for you', tooltip: 'The agent waits for your answer.', attention: true };
-  if (info && info.state !== 'idle') return calm(`$(sync~spin) Steersman${workOf(info)}`, `The agent is at work${workOf(info)}.`);
+  if (waiting > 0)
+    return {
+      text: '$(bell-dot) Steersman: waiting for you',
+      tooltip: 'The agent waits for your answer.',
+      attention: true,
+    };
+  if (info && info.state !== 'idle')
+    return calm(`$(sync~spin) Steersman${workOf(info)}`, `The agent is at work${workOf(info)}.`);
   if (info?.goal && info.goal.phase !== 'complete') {
     const { phase, activation } = info.goal;
     return calm('$(target) Steersman', `Goal: ${phase === 'active' ? activation : phase}.`);
@@ -57,7 +64,8 @@ function calm(text: string, tooltip: string): Status {
 function workOf({ goal, step, waitingOn, state }: SessionInfo): string {
   if (state === 'maintenance') return ': tidying up';
   const parts: string[] = [];
-  if (goal?.phase === 'active' && goal.activation === 'armed') parts.push(`round ${goal.roundsStarted}/${goal.maxRounds}`);
+  if (goal?.phase === 'active' && goal.activation === 'armed')
+    parts.push(`round ${goal.roundsStarted}/${goal.maxRounds}`);
   if (waitingOn === 'retry') parts.push('trying again');
   else if (step !== null) parts.push(`step ${step}`);
   return parts.length > 0 ? `: ${parts.join(', ')}` : '';

@@ -51,7 +51,8 @@ export class WaitingNotices implements vscode.Disposable {
 
   private async tell(open: Waiting): Promise<void> {
     const taken = open.kind === 'approval' ? await this.approval(open.request) : await this.question(open.request);
-    if (!taken) void vscode.window.showInformationMessage('Steersman: that was answered already, or is no longer asked.');
+    if (!taken)
+      void vscode.window.showInformationMessage('Steersman: that was answered already, or is no longer asked.');
   }
 
   /** False where an answer was given and came too late. */

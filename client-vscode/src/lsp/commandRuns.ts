@@ -33,11 +33,12 @@ export async function runCommand(request: CommandRequest, token: vscode.Cancella
     token,
   );
   if (outcome.ended === 'not-found' || outcome.ended === 'failed-to-start') throw new Error(outcome.problem);
-  const note = outcome.ended === 'timeout' ? `It was ended at its time limit of ${request.timeoutSeconds} s.` : outcome.problem;
+  const { exitCode, output, durationMs, problem } = outcome;
   return {
-    exitCode: outcome.exitCode,
-    output: note === undefined ? outcome.output : `${outcome.output}\n${note}`,
-    durationMs: outcome.durationMs,
+    exitCode,
+    output: problem === undefined ? output : `${output}\n${problem}`,
+    durationMs,
     cancelled: outcome.ended === 'cancelled',
+    ...(outcome.ended === 'timeout' ? { timedOut: true } : {}),
   };
 }

@@ -6,7 +6,11 @@ export class OpenRuns {
   private readonly open = new Map<string, vscode.CancellationTokenSource>();
 
   /** Runs `act` with a token that `request`'s token, `withdraw(id)` and `withdrawAll` cancel. */
-  async run<T>(id: string, request: vscode.CancellationToken, act: (token: vscode.CancellationToken) => Promise<T>): Promise<T> {
+  async run<T>(
+    id: string,
+    request: vscode.CancellationToken,
+    act: (token: vscode.CancellationToken) => Promise<T>,
+  ): Promise<T> {
     const withdrawn = new vscode.CancellationTokenSource();
     const either = anyOf(request, withdrawn.token);
     this.open.set(id, withdrawn);

@@ -243,12 +243,13 @@ export interface CommandGoal {
   text: string;
 }
 
-/** How a command ended. `durationMs` is in milliseconds. */
+/** How a command ended. `durationMs` is in milliseconds. `timedOut`: it was ended at its limit. */
 export interface CommandOutcome {
   exitCode: number | null;
   output: string;
   durationMs: number;
   cancelled: boolean;
+  timedOut?: boolean;
 }
 
 /** Run a command (no shell) in a folder (URI). */
@@ -269,6 +270,7 @@ export interface CommandResult {
   output: string;
   durationMs: number;
   cancelled: boolean;
+  timedOut?: boolean;
   runId: string;
 }
 

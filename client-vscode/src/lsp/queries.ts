@@ -25,7 +25,8 @@ async function ask<T>(command: string, ...args: unknown[]): Promise<T[]> {
 }
 
 function placeOf({ kind, uri, position }: QueryRequest): [vscode.Uri, vscode.Position] {
-  if (uri === undefined || position === undefined) throw new Error(`A question for ${kind} needs a uri and a position.`);
+  if (uri === undefined || position === undefined)
+    throw new Error(`A question for ${kind} needs a uri and a position.`);
   return [vscode.Uri.parse(uri), new vscode.Position(position.line, position.character)];
 }
 
@@ -51,11 +52,13 @@ function diagnostic(found: vscode.Diagnostic): unknown {
 }
 
 function locations(found: (vscode.Location | vscode.LocationLink)[]): unknown {
-  return found.slice(0, MOST).map((place) =>
-    'targetUri' in place
-      ? { uri: place.targetUri.toString(), range: range(place.targetSelectionRange ?? place.targetRange) }
-      : { uri: place.uri.toString(), range: range(place.range) },
-  );
+  return found
+    .slice(0, MOST)
+    .map((place) =>
+      'targetUri' in place
+        ? { uri: place.targetUri.toString(), range: range(place.targetSelectionRange ?? place.targetRange) }
+        : { uri: place.uri.toString(), range: range(place.range) },
+    );
 }
 
 function hover(found: vscode.Hover[]): unknown {

@@ -162,19 +162,33 @@ export class Server implements Wire, vscode.Disposable {
       over: false,
       brokenMessages: 0,
       process: undefined,
-      client: new LanguageClient('steersman', 'Steersman', () => this.spawn(life, argv), this.options(() => life)),
+      client: new LanguageClient(
+        'steersman',
+        'Steersman',
+        () => this.spawn(life, argv),
+        this.options(() => life),
+      ),
     };
     life.client.registerFeature(OFFER);
     for (const [method, handler] of Object.entries(this.handlers)) life.client.onRequest(method, handler);
-    life.client.onNotification('steersman/session/didAppend', (params: ServerNotifications['steersman/session/didAppend']) => {
-      if (!life.over) this.appended.fire(params);
-    });
-    life.client.onNotification('steersman/session/didChange', (params: ServerNotifications['steersman/session/didChange']) => {
-      if (!life.over) this.changed.fire(params);
-    });
-    life.client.onNotification('steersman/request/cancelled', ({ id }: ServerNotifications['steersman/request/cancelled']) => {
-      this.withdrawn.fire(id);
-    });
+    life.client.onNotification(
+      'steersman/session/didAppend',
+      (params: ServerNotifications['steersman/session/didAppend']) => {
+        if (!life.over) this.appended.fire(params);
+      },
+    );
+    life.client.onNotification(
+      'steersman/session/didChange',
+      (params: ServerNotifications['steersman/session/didChange']) => {
+        if (!life.over) this.changed.fire(params);
+      },
+    );
+    life.client.onNotification(
+      'steersman/request/cancelled',
+      ({ id }: ServerNotifications['steersman/request/cancelled']) => {
+        this.withdrawn.fire(id);
+      },
+    );
     return life;
   }
 
@@ -203,7 +217,11 @@ export class Server implements Wire, vscode.Disposable {
         },
         closed: () => {
           this.lost(life(), '');
-          return { action: CloseAction.DoNotRestart, handled: true };
+          return {
+            action: CloseAction.DoNotRestart,
+            handled: true,
+            message: 'The connection to the server was closed.',
+          };
         },
       },
     };
@@ -266,8 +284,7 @@ export class Server implements Wire, vscode.Disposable {
 /** What is wrong where the other side is no server of ours. Starting it again would change nothing. */
 function mismatchOf(client: LanguageClient): string | undefined {
   const experimental = client.initializeResult?.capabilities.experimental as
-    | { steersman?: { protocolVersion?: unknown } }
-    | undefined;
+    { steersman?: { protocolVersion?: unknown } } | undefined;
   const version = experimental?.steersman?.protocolVersion;
   if (version === PROTOCOL_VERSION) return undefined;
   return typeof version === 'number'

@@ -92,7 +92,12 @@ function missingRunner(outcome: Outcome, argv: readonly string[]): string | unde
     return `Runner missing: ${program} did not find the program that it should run. ${ADVICE}`;
   }
   const missing = /: No module named '?([\w.]+)'?\s*$/.exec(outcome.output)?.[1];
-  if (outcome.exitCode === 1 && missing !== undefined && argv.includes('-m') && argv[argv.indexOf('-m') + 1] === missing) {
+  if (
+    outcome.exitCode === 1 &&
+    missing !== undefined &&
+    argv.includes('-m') &&
+    argv[argv.indexOf('-m') + 1] === missing
+  ) {
     return `Runner missing: ${program} has no module ${missing}. ${ADVICE}`;
   }
   return undefined;

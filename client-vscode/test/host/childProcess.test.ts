@@ -45,7 +45,10 @@ describe('a child process', () => {
   });
 
   it('has no input to wait for', async () => {
-    expect(await run("process.stdin.on('data', () => {}).on('end', () => console.log('closed'))")).toMatchObject({ exitCode: 0, output: 'closed\n' });
+    expect(await run("process.stdin.on('data', () => {}).on('end', () => console.log('closed'))")).toMatchObject({
+      exitCode: 0,
+      output: 'closed\n',
+    });
   });
 
   it('gets its arguments as they are: nothing goes through a shell', async () => {
@@ -80,7 +83,11 @@ describe('a child process', () => {
   });
 
   it('is told apart from one that a signal ended', async () => {
-    expect(await run("process.kill(process.pid, 'SIGSEGV')")).toMatchObject({ ended: 'signalled', exitCode: null, problem: 'It was ended by SIGSEGV.' });
+    expect(await run("process.kill(process.pid, 'SIGSEGV')")).toMatchObject({
+      ended: 'signalled',
+      exitCode: null,
+      problem: 'It was ended by SIGSEGV.',
+    });
   });
 
   it('that does not exist is no failure of the command', async () => {
@@ -101,7 +108,9 @@ describe('a child process', () => {
   });
 
   it('may write ten megabytes: what is kept is bounded', async () => {
-    const outcome = await run("const line = 'x'.repeat(99) + '\\n'; process.stdout.write(line.repeat(100000) + 'the end')");
+    const outcome = await run(
+      "const line = 'x'.repeat(99) + '\\n'; process.stdout.write(line.repeat(100000) + 'the end')",
+    );
     expect(outcome.exitCode).toBe(0);
     expect(Buffer.byteLength(outcome.output)).toBeLessThanOrEqual(16 * 1024);
     expect(outcome.output.endsWith('the end')).toBe(true);

@@ -8,7 +8,10 @@ import { RealServer } from './realServer';
 import { isAlive, loudly, pythonWith, until } from './tools';
 
 const PYTHON = pythonWith('steersman', 'pytest') ?? '';
-const missing = loudly(PYTHON === '', 'no Python with steersman and pytest: set STEERSMAN_PYTHON. The real server is not tested.');
+const missing = loudly(
+  PYTHON === '',
+  'no Python with steersman and pytest: set STEERSMAN_PYTHON. The real server is not tested.',
+);
 const SAYS_DONE = { text: 'Done.' };
 const calls = (name: string, args: object) => ({ toolCalls: [{ name, arguments: args }] });
 
@@ -23,15 +26,23 @@ describe.skipIf(missing)('the real server', { timeout: 60_000 }, () => {
     await server?.stop();
     server = undefined;
   });
-  const start = async (script: object[], files: Record<string, string> = {}) => (server = await RealServer.start(PYTHON, script, files));
+  const start = async (script: object[], files: Record<string, string> = {}) =>
+    (server = await RealServer.start(PYTHON, script, files));
 
   it('takes the receipt of a test run in the editor as it is', async () => {
     const script = [calls('run_tests', {}), SAYS_DONE];
-    const { event, prompt } = bound(await start(script, { 'test_a.py': 'def test_a(): pass\ndef test_b(): assert False\n' }));
+    const { event, prompt } = bound(
+      await start(script, { 'test_a.py': 'def test_a(): pass\ndef test_b(): assert False\n' }),
+    );
     editor.extensions.set('ms-python.python', pythonExtension(PYTHON));
     await prompt('Run the tests.');
     const receipt = await event('tests/receipt');
-    expect(receipt).toMatchObject({ status: 'failed', exitCode: 1, runner: 'editor', counts: { collected: 2, passed: 1, failed: 1 } });
+    expect(receipt).toMatchObject({
+      status: 'failed',
+      exitCode: 1,
+      runner: 'editor',
+      counts: { collected: 2, passed: 1, failed: 1 },
+    });
     expect(receipt.tests[0]).toMatchObject({ id: 'test_a.py::test_b', outcome: 'failed', line: 2 });
     expect((await event('turn/end')).reason.kind).toBe('completed');
     expect(editor.testRuns).toHaveLength(1);
@@ -76,7 +87,8 @@ describe.skipIf(missing)('the real server', { timeout: 60_000 }, () => {
   });
 
   it('stops a command with the turn, and no process is left', async () => {
-    const program = "require('fs').writeFileSync('pid', String(process.pid)); process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";
+    const program =
+      "require('fs').writeFileSync('pid', String(process.pid)); process.on('SIGTERM', () => {}); setInterval(() => {}, 1000)";
     const real = await start([calls('run_command', { argv: [process.execPath, '-e', program] })]);
     await real.prompt('Run for ever.');
     await until(() => real.waiting.pending.length === 1, 'the approval waits');
@@ -93,7 +105,10 @@ describe.skipIf(missing)('the real server', { timeout: 60_000 }, () => {
     const real = await start([calls('ask_user', { question: 'Which?', choices: ['left', 'right'] }), SAYS_DONE]);
     await real.prompt('Ask me.');
     await until(() => real.waiting.pending.length === 1, 'the question waits');
-    expect(real.waiting.pending[0]).toMatchObject({ kind: 'question', request: { text: 'Which?', choices: ['left', 'right'] } });
+    expect(real.waiting.pending[0]).toMatchObject({
+      kind: 'question',
+      request: { text: 'Which?', choices: ['left', 'right'] },
+    });
     real.waiting.answerQuestion(real.waiting.pending[0]?.id ?? '', 'left');
     expect(await real.event('question/answered')).toMatchObject({ answer: 'left', by: 'human' });
   });

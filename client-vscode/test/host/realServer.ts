@@ -3,9 +3,20 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import * as path from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { createMessageConnection, StreamMessageReader, StreamMessageWriter, type MessageConnection } from 'vscode-jsonrpc/node';
+import {
+  createMessageConnection,
+  StreamMessageReader,
+  StreamMessageWriter,
+  type MessageConnection,
+} from 'vscode-jsonrpc/node';
 import { OpenRuns } from '../../src/lsp/openRuns';
-import { isEvent, type Events, type Requests, type ServerNotifications, type StoredEvent } from '../../src/lsp/protocol';
+import {
+  isEvent,
+  type Events,
+  type Requests,
+  type ServerNotifications,
+  type StoredEvent,
+} from '../../src/lsp/protocol';
 import { OFFERS, serverRequestHandlers } from '../../src/lsp/serverRequests';
 import { WaitingRoom } from '../../src/session/waiting';
 import { TestRunner } from '../../src/tests/runner';
@@ -29,7 +40,10 @@ export class RealServer {
     const scriptedModel = path.join(state, 'script.jsonl');
     writeFileSync(scriptedModel, script.map((line) => JSON.stringify(line)).join('\n'));
     const child = spawn(python, ['-P', '-m', 'steersman', 'serve'], { cwd: state, stdio: ['pipe', 'pipe', 'inherit'] });
-    const connection = createMessageConnection(new StreamMessageReader(child.stdout), new StreamMessageWriter(child.stdin));
+    const connection = createMessageConnection(
+      new StreamMessageReader(child.stdout),
+      new StreamMessageWriter(child.stdin),
+    );
     connection.listen();
     const uri = pathToFileURL(folder).href;
     await connection.sendRequest('initialize', {
@@ -74,16 +88,24 @@ export class RealServer {
   }
 
   private listen(): void {
-    const tests = new TestRunner((progress) => void this.connection.sendNotification('steersman/tests/progress', progress));
+    const tests = new TestRunner(
+      (progress) => void this.connection.sendNotification('steersman/tests/progress', progress),
+    );
     for (const [method, handler] of Object.entries(serverRequestHandlers(this.waiting, this.runs, tests))) {
       this.connection.onRequest(method, handler);
     }
-    this.connection.onNotification('steersman/session/didAppend', ({ events }: ServerNotifications['steersman/session/didAppend']) => {
-      this.events.push(...events);
-    });
-    this.connection.onNotification('steersman/request/cancelled', ({ id }: ServerNotifications['steersman/request/cancelled']) => {
-      this.waiting.withdraw(id);
-      this.runs.withdraw(id);
-    });
+    this.connection.onNotification(
+      'steersman/session/didAppend',
+      ({ events }: ServerNotifications['steersman/session/didAppend']) => {
+        this.events.push(...events);
+      },
+    );
+    this.connection.onNotification(
+      'steersman/request/cancelled',
+      ({ id }: ServerNotifications['steersman/request/cancelled']) => {
+        this.waiting.withdraw(id);
+        this.runs.withdraw(id);
+      },
+    );
   }
 }

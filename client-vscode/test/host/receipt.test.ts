@@ -19,8 +19,15 @@ const request: TestsRequest = {
   reason: 'tool',
 };
 const PYTEST = ['python', '-m', 'pytest'];
-const ended = (more: Partial<Outcome>): Outcome => ({ ended: 'exited', exitCode: 0, output: '', durationMs: 5, ...more });
-const cases = (...outcomes: TestCase['outcome'][]): TestCase[] => outcomes.map((outcome, n) => ({ id: `t${n}`, outcome }));
+const ended = (more: Partial<Outcome>): Outcome => ({
+  ended: 'exited',
+  exitCode: 0,
+  output: '',
+  durationMs: 5,
+  ...more,
+});
+const cases = (...outcomes: TestCase['outcome'][]): TestCase[] =>
+  outcomes.map((outcome, n) => ({ id: `t${n}`, outcome }));
 
 describe('the judgement of a test run', () => {
   const status = (outcome: Partial<Outcome>, found?: TestCase[], argv = PYTEST) =>
@@ -37,7 +44,12 @@ describe('the judgement of a test run', () => {
     ['tells a stop', { ended: 'cancelled', exitCode: null }, cases('passed'), 'cancelled'],
     ['tells a crash', { ended: 'signalled', exitCode: null }, undefined, 'error'],
     ['tells a missing program', { ended: 'not-found', exitCode: null }, undefined, 'error'],
-    ['tells a missing module', { exitCode: 1, output: '/usr/bin/python3: No module named pytest\n' }, undefined, 'error'],
+    [
+      'tells a missing module',
+      { exitCode: 1, output: '/usr/bin/python3: No module named pytest\n' },
+      undefined,
+      'error',
+    ],
     ['tells that a launcher found no program', { exitCode: 127 }, undefined, 'error'],
   ] as [string, Partial<Outcome>, TestCase[] | undefined, string][])('%s', (_what, outcome, found, wanted) => {
     expect(status(outcome, found)).toBe(wanted);
@@ -49,7 +61,7 @@ describe('the judgement of a test run', () => {
   });
 
   it('counts, lists at most 200 tests, and names the editor as the runner', () => {
-    const many = cases('error', 'failed', 'skipped', ...(Array<'passed'>(300).fill('passed')));
+    const many = cases('error', 'failed', 'skipped', ...Array<'passed'>(300).fill('passed'));
     const receipt = receiptOf(request, ended({ exitCode: 1 }), PYTEST, many);
     expect(receipt.counts).toEqual({ collected: 303, passed: 300, failed: 1, errors: 1, skipped: 1 });
     expect(receipt.tests).toHaveLength(200);
@@ -63,8 +75,14 @@ describe('the judgement of a test run', () => {
 
 describe('a test command', () => {
   it('knows pytest when it sees it', () => {
-    for (const argv of [['pytest'], PYTEST, ['uv', 'run', 'pytest'], ['/venv/bin/pytest', '-q']]) expect(isPytest(argv)).toBe(true);
-    for (const argv of [['npm', 'test'], ['python', 'pytest'], ['cat', 'pytest']]) expect(isPytest(argv)).toBe(false);
+    for (const argv of [['pytest'], PYTEST, ['uv', 'run', 'pytest'], ['/venv/bin/pytest', '-q']])
+      expect(isPytest(argv)).toBe(true);
+    for (const argv of [
+      ['npm', 'test'],
+      ['python', 'pytest'],
+      ['cat', 'pytest'],
+    ])
+      expect(isPytest(argv)).toBe(false);
   });
 
   it("is run by the folder's interpreter, unless a program is named by its path", () => {
@@ -77,7 +95,12 @@ describe('a test command', () => {
 
   it('chooses tests by name or by id, and no name becomes an option', () => {
     expect(selected(PYTEST, { files: [], tests: ['test_a', 'test_b'] })).toEqual([...PYTEST, '-k', 'test_a or test_b']);
-    expect(selected(PYTEST, { files: ['-x', '@f'], tests: ['a.py::t'] })).toEqual([...PYTEST, './-x', './@f', 'a.py::t']);
+    expect(selected(PYTEST, { files: ['-x', '@f'], tests: ['a.py::t'] })).toEqual([
+      ...PYTEST,
+      './-x',
+      './@f',
+      'a.py::t',
+    ]);
     expect(selected(['npm', 'test'], { files: ['a.js'], tests: [] })).toEqual(['npm', 'test', '--', 'a.js']);
     expect(selected(PYTEST, undefined)).toEqual(PYTEST);
   });
@@ -100,15 +123,21 @@ describe('the command that a folder suggests', () => {
   });
 
   it('is npm where the package has a real test script', async () => {
-    expect(await suggestedCommand(folderWith({ 'package.json': '{"scripts":{"test":"vitest run"}}' }))).toEqual(['npm', 'test']);
+    expect(await suggestedCommand(folderWith({ 'package.json': '{"scripts":{"test":"vitest run"}}' }))).toEqual([
+      'npm',
+      'test',
+    ]);
   });
 
-  it.each(['{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}', 'nonsense', 'null', '[]', '{"scripts":{"test":7}}'])(
-    'is none for a package with %s',
-    async (text) => {
-      expect(await suggestedCommand(folderWith({ 'package.json': text }))).toBeUndefined();
-    },
-  );
+  it.each([
+    '{"scripts":{"test":"echo \\"Error: no test specified\\" && exit 1"}}',
+    'nonsense',
+    'null',
+    '[]',
+    '{"scripts":{"test":7}}',
+  ])('is none for a package with %s', async (text) => {
+    expect(await suggestedCommand(folderWith({ 'package.json': text }))).toBeUndefined();
+  });
 
   it('is none for an empty folder, and for one that is not there', async () => {
     expect(await suggestedCommand(folderWith())).toBeUndefined();
@@ -141,7 +170,8 @@ describe('a results file', () => {
     const folder = folderWith({ 'results.xml': text, ...files });
     return readCases(path.join(folder, 'results.xml'), folder, partial);
   };
-  const suite = (inner: string, tests = 1) => `<?xml version="1.0"?><testsuites><testsuite tests="${tests}">${inner}</testsuite></testsuites>`;
+  const suite = (inner: string, tests = 1) =>
+    `<?xml version="1.0"?><testsuites><testsuite tests="${tests}">${inner}</testsuite></testsuites>`;
 
   it('tells ids as the runner does, places, times and messages, the worst first', async () => {
     const xml = suite(
@@ -151,9 +181,21 @@ describe('a results file', () => {
     );
     const found = await read(xml, false, { 'tests/test_a.py': '' });
     expect(found).toEqual([
-      { id: 'tests/test_a.py::test_bad[a::b]', outcome: 'failed', message: 'assert 1 < 0\nmore', line: 10, uri: expect.stringMatching(/^file:.*test_a\.py$/) as string },
+      {
+        id: 'tests/test_a.py::test_bad[a::b]',
+        outcome: 'failed',
+        message: 'assert 1 < 0\nmore',
+        line: 10,
+        uri: expect.stringMatching(/^file:.*test_a\.py$/) as string,
+      },
       { id: 'other::test_skip', outcome: 'skipped', message: 'not today' },
-      { id: 'tests/test_a.py::TestX::test_ok', outcome: 'passed', durationMs: 12, line: 5, uri: expect.stringMatching(/^file:/) as string },
+      {
+        id: 'tests/test_a.py::TestX::test_ok',
+        outcome: 'passed',
+        durationMs: 12,
+        line: 5,
+        uri: expect.stringMatching(/^file:/) as string,
+      },
     ]);
   });
 
@@ -169,16 +211,20 @@ describe('a results file', () => {
   });
 
   it('takes one suite without the outer element', async () => {
-    expect(await read('<testsuite tests="1"><testcase name="a"/></testsuite>')).toEqual([{ id: 'a', outcome: 'passed' }]);
+    expect(await read('<testsuite tests="1"><testcase name="a"/></testsuite>')).toEqual([
+      { id: 'a', outcome: 'passed' },
+    ]);
   });
 
   it('does not repeat a long message', async () => {
-    const [found] = (await read(suite(`<testcase name="a"><failure>${'x'.repeat(100_000)}</failure></testcase>`))) ?? [];
+    const [found] =
+      (await read(suite(`<testcase name="a"><failure>${'x'.repeat(100_000)}</failure></testcase>`))) ?? [];
     expect(found?.message).toHaveLength(1000);
   });
 
   it('reads thousands of tests with entities in them', async () => {
-    const one = '<testcase name="a &lt; b &amp; c &gt; d NUMBER"><failure message="&quot;x&quot; &#10; &lt;"/></testcase>';
+    const one =
+      '<testcase name="a &lt; b &amp; c &gt; d NUMBER"><failure message="&quot;x&quot; &#10; &lt;"/></testcase>';
     const many = Array.from({ length: 5000 }, (_, n) => one.replace('NUMBER', String(n))).join('');
     const found = await read(suite(many, 5000));
     expect(found).toHaveLength(5000);

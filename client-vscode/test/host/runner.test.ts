@@ -10,7 +10,10 @@ import { editor, reset, workspace } from '../stub/vscode';
 import { folderWith, loudly, neverCancelled, pythonWith, until } from './tools';
 
 const PYTHON = pythonWith('pytest');
-const missing = loudly(PYTHON === undefined, 'no Python with pytest: set STEERSMAN_PYTHON. The real test runs are not tested.');
+const missing = loudly(
+  PYTHON === undefined,
+  'no Python with pytest: set STEERSMAN_PYTHON. The real test runs are not tested.',
+);
 
 const SUITE = {
   'test_sums.py': [
@@ -22,7 +25,8 @@ const SUITE = {
   ].join('\n'),
 };
 const HANGING = {
-  'test_hang.py': 'import time\ndef test_first(): pass\ndef test_hangs():\n    print("hanging", flush=True)\n    time.sleep(600)\n',
+  'test_hang.py':
+    'import time\ndef test_first(): pass\ndef test_hangs():\n    print("hanging", flush=True)\n    time.sleep(600)\n',
 };
 
 describe.skipIf(missing)('a test run', () => {
@@ -102,7 +106,9 @@ describe.skipIf(missing)('a test run', () => {
   it('that hangs ends at its time limit, with the tests that were done', async () => {
     const receipt = await run(folderWith(HANGING), { timeoutSeconds: 8 });
     expect(receipt).toMatchObject({ status: 'timeout', exitCode: null });
-    expect(receipt.tests.filter(({ outcome }) => outcome === 'passed').map(({ id }) => id)).toEqual(['test_hang.py::test_first']);
+    expect(receipt.tests.filter(({ outcome }) => outcome === 'passed').map(({ id }) => id)).toEqual([
+      'test_hang.py::test_first',
+    ]);
   });
 
   it.each(['request', 'explorer', 'terminal'])('is stopped by the %s', async (by) => {
@@ -126,8 +132,14 @@ describe.skipIf(missing)('a test run', () => {
 
   it('without a results file counts what the output says', async () => {
     const argv = ['python', '-m', 'unittest', '-v'];
-    const folder = folderWith({ 'test_u.py': 'import unittest\nclass T(unittest.TestCase):\n    def test_a(self): pass\n' });
-    expect(await run(folder, { argv })).toMatchObject({ status: 'passed', counts: { collected: 1, passed: 1 }, tests: [] });
+    const folder = folderWith({
+      'test_u.py': 'import unittest\nclass T(unittest.TestCase):\n    def test_a(self): pass\n',
+    });
+    expect(await run(folder, { argv })).toMatchObject({
+      status: 'passed',
+      counts: { collected: 1, passed: 1 },
+      tests: [],
+    });
   });
 
   it('by a program that is not there says so', async () => {
@@ -139,7 +151,10 @@ describe.skipIf(missing)('a test run', () => {
 
   it('in a folder that says nothing of tests says what to set', async () => {
     const receipt = await run(folderWith());
-    expect(receipt).toMatchObject({ status: 'error', output: expect.stringContaining('steersman.tests.command') as string });
+    expect(receipt).toMatchObject({
+      status: 'error',
+      output: expect.stringContaining('steersman.tests.command') as string,
+    });
   });
 
   it('in a workspace that is not trusted runs nothing', async () => {
@@ -151,11 +166,15 @@ describe.skipIf(missing)('a test run', () => {
   });
 
   it('in a folder that is not on this machine runs nothing', async () => {
-    expect((await runner.run({ ...request('/x'), folder: 'vscode-vfs://github/a/b' }, neverCancelled())).status).toBe('error');
+    expect((await runner.run({ ...request('/x'), folder: 'vscode-vfs://github/a/b' }, neverCancelled())).status).toBe(
+      'error',
+    );
   });
 
   it('keeps 16 KiB of ten megabytes', async () => {
-    const noisy = { 'test_noise.py': 'def test_noise():\n    for n in range(100000): print("x" * 99)\n    assert False\n' };
+    const noisy = {
+      'test_noise.py': 'def test_noise():\n    for n in range(100000): print("x" * 99)\n    assert False\n',
+    };
     const receipt = await run(folderWith(noisy), { argv: ['python', '-m', 'pytest', '-s'] });
     expect(receipt.status).toBe('failed');
     expect(Buffer.byteLength(receipt.output)).toBeLessThanOrEqual(16 * 1024);

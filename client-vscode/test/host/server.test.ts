@@ -51,7 +51,12 @@ describe("the server's life", { timeout: 60_000 }, () => {
     key = undefined;
     workspace.isTrusted = true;
     vi.stubEnv('PATH', '');
-    server = new Server(quietLog(), {} as ServerRequestHandlers, () => Promise.resolve(key), new Restarts(Date.now, [20, 20]));
+    server = new Server(
+      quietLog(),
+      {} as ServerRequestHandlers,
+      () => Promise.resolve(key),
+      new Restarts(Date.now, [20, 20]),
+    );
     states = [];
     server.onDidChangeState((state) => states.push(state));
   });
@@ -60,7 +65,8 @@ describe("the server's life", { timeout: 60_000 }, () => {
     server.dispose();
   });
 
-  const configure = (...command: string[]) => editor.configuration.set('steersman.server.command', { globalValue: command });
+  const configure = (...command: string[]) =>
+    editor.configuration.set('steersman.server.command', { globalValue: command });
   const misbehaving = (program: string) => {
     configure(process.execPath, '-e', program);
   };
@@ -68,9 +74,13 @@ describe("the server's life", { timeout: 60_000 }, () => {
     const folder = folderWith();
     const file = (name: string) => JSON.stringify(path.join(folder, name));
     misbehaving(
-      OURS.replaceAll("'PIDS'", file('pids')).replaceAll("'LOG'", file('log')).replace('VERSION', more.version ?? '1').replace('DIES', String(more.dies ?? false)),
+      OURS.replaceAll("'PIDS'", file('pids'))
+        .replaceAll("'LOG'", file('log'))
+        .replace('VERSION', more.version ?? '1')
+        .replace('DIES', String(more.dies ?? false)),
     );
-    const lines = (name: string) => (existsSync(path.join(folder, name)) ? readFileSync(path.join(folder, name), 'utf8').trim().split('\n') : []);
+    const lines = (name: string) =>
+      existsSync(path.join(folder, name)) ? readFileSync(path.join(folder, name), 'utf8').trim().split('\n') : [];
     return { pids: () => lines('pids').map(Number), log: () => lines('log') };
   };
 
@@ -130,10 +140,21 @@ describe("the server's life", { timeout: 60_000 }, () => {
     workspace.isTrusted = false;
     const { log } = ours();
     await server.start();
-    const { params } = JSON.parse(log()[0] ?? '{}') as { params: { capabilities: unknown; initializationOptions: unknown } };
+    const { params } = JSON.parse(log()[0] ?? '{}') as {
+      params: { capabilities: unknown; initializationOptions: unknown };
+    };
     expect(params.capabilities).toEqual({
       experimental: {
-        steersman: { protocolVersion: 1, events: {}, approvals: {}, questions: {}, tests: {}, commands: {}, save: {}, query: {} },
+        steersman: {
+          protocolVersion: 1,
+          events: {},
+          approvals: {},
+          questions: {},
+          tests: {},
+          commands: {},
+          save: {},
+          query: {},
+        },
       },
     });
     expect(params.initializationOptions).toEqual({ trusted: false });
@@ -205,7 +226,13 @@ describe("the server's life", { timeout: 60_000 }, () => {
 describe('restarts', () => {
   it('wait longer each time, and are given up', () => {
     const restarts = new Restarts(() => 0);
-    expect([restarts.next(), restarts.next(), restarts.next(), restarts.next(), restarts.next()]).toEqual([250, 1000, 4000, 10_000, undefined]);
+    expect([restarts.next(), restarts.next(), restarts.next(), restarts.next(), restarts.next()]).toEqual([
+      250,
+      1000,
+      4000,
+      10_000,
+      undefined,
+    ]);
   });
 
   it('forget what is long ago, and all that was before a person started it', () => {
@@ -222,7 +249,10 @@ describe('restarts', () => {
 });
 
 const PYTHON = pythonWith('steersman');
-const missing = loudly(PYTHON === undefined, 'no Python with steersman: set STEERSMAN_PYTHON. The real server is not started.');
+const missing = loudly(
+  PYTHON === undefined,
+  'no Python with steersman: set STEERSMAN_PYTHON. The real server is not started.',
+);
 
 describe.skipIf(missing)('the real server', { timeout: 60_000 }, () => {
   it('is found by the interpreter of the editor, starts, tells its status and stops', async () => {
@@ -235,7 +265,11 @@ describe.skipIf(missing)('the real server', { timeout: 60_000 }, () => {
       getActiveEnvironmentPath: () => ({}),
       resolveEnvironment: () => Promise.resolve({ executable: { uri: { fsPath: PYTHON } } }),
     };
-    editor.extensions.set('ms-python.python', { isActive: true, exports: {}, activate: () => Promise.resolve({ environments }) });
+    editor.extensions.set('ms-python.python', {
+      isActive: true,
+      exports: {},
+      activate: () => Promise.resolve({ environments }),
+    });
     const server = new Server(quietLog(), {} as ServerRequestHandlers, () => Promise.resolve(undefined));
     await server.start();
     expect(server.problem).toBeUndefined();
@@ -256,7 +290,11 @@ describe.skipIf(missing)('the real server', { timeout: 60_000 }, () => {
       getActiveEnvironmentPath: () => ({}),
       resolveEnvironment: () => Promise.resolve({ executable: { uri: { fsPath: python } } }),
     };
-    editor.extensions.set('ms-python.python', { isActive: true, exports: {}, activate: () => Promise.resolve({ environments }) });
+    editor.extensions.set('ms-python.python', {
+      isActive: true,
+      exports: {},
+      activate: () => Promise.resolve({ environments }),
+    });
     const server = new Server(quietLog(), {} as ServerRequestHandlers, () => Promise.resolve(undefined));
     await server.start();
     expect(server.state).toBe('failed');

@@ -9,7 +9,15 @@ import { WaitingRoom } from '../../src/session/waiting';
 import { EventEmitter, editor, reset } from '../stub/vscode';
 import { neverCancelled, until } from './tools';
 
-const USAGE = { requests: 0, inputTokens: 0, cachedInputTokens: 0, outputTokens: 0, reasoningTokens: 0, estimated: false, seconds: 0 };
+const USAGE = {
+  requests: 0,
+  inputTokens: 0,
+  cachedInputTokens: 0,
+  outputTokens: 0,
+  reasoningTokens: 0,
+  estimated: false,
+  seconds: 0,
+};
 const GOAL: GoalView = {
   id: 'g1',
   revision: 1,
@@ -54,10 +62,42 @@ describe('the status bar', () => {
     ['tells that the server starts', 'starting', undefined, undefined, 0, '$(loading~spin) Steersman', 'starting'],
     ['is calm when nothing happens', 'running', undefined, INFO, 0, '$(compass) Steersman', 'idle'],
     ['calls the person', 'running', undefined, { ...INFO, state: 'running' }, 1, 'waiting for you', 'your answer'],
-    ['tells round and step', 'running', undefined, { ...INFO, state: 'running', step: 2, goal: GOAL }, 0, 'round 3/20, step 2', 'at work'],
-    ['tells a retry', 'running', undefined, { ...INFO, state: 'running', step: 2, waitingOn: 'retry' }, 0, 'trying again', 'at work'],
-    ['tells a goal that does not move', 'running', undefined, { ...INFO, goal: { ...GOAL, activation: 'disarmed' } }, 0, '$(target)', 'disarmed'],
-    ['is done with a complete goal', 'running', undefined, { ...INFO, goal: { ...GOAL, phase: 'complete' } }, 0, '$(compass)', 'idle'],
+    [
+      'tells round and step',
+      'running',
+      undefined,
+      { ...INFO, state: 'running', step: 2, goal: GOAL },
+      0,
+      'round 3/20, step 2',
+      'at work',
+    ],
+    [
+      'tells a retry',
+      'running',
+      undefined,
+      { ...INFO, state: 'running', step: 2, waitingOn: 'retry' },
+      0,
+      'trying again',
+      'at work',
+    ],
+    [
+      'tells a goal that does not move',
+      'running',
+      undefined,
+      { ...INFO, goal: { ...GOAL, activation: 'disarmed' } },
+      0,
+      '$(target)',
+      'disarmed',
+    ],
+    [
+      'is done with a complete goal',
+      'running',
+      undefined,
+      { ...INFO, goal: { ...GOAL, phase: 'complete' } },
+      0,
+      '$(compass)',
+      'idle',
+    ],
   ] as const)('%s', (_what, state, problem, info, waiting, text, tooltip) => {
     const status = statusOf(state, problem, info, waiting);
     expect(status.text).toContain(text);
@@ -116,10 +156,22 @@ describe('a notification of what waits', () => {
     argv: ['make', 'all'],
     ...more,
   });
-  const question = (more: Partial<QuestionRequest> = {}): QuestionRequest => ({ questionId: 'q1', sessionId: 's1', turn: 1, text: 'Which?', ...more });
+  const question = (more: Partial<QuestionRequest> = {}): QuestionRequest => ({
+    questionId: 'q1',
+    sessionId: 's1',
+    turn: 1,
+    text: 'Which?',
+    ...more,
+  });
 
   let room: WaitingRoom;
-  let sidebar: { visible: boolean; onDidChangeVisibility: EventEmitter<boolean>['event']; revealed: number; reveal(): void; show(visible: boolean): void };
+  let sidebar: {
+    visible: boolean;
+    onDidChangeVisibility: EventEmitter<boolean>['event'];
+    revealed: number;
+    reveal(): void;
+    show(visible: boolean): void;
+  };
   beforeEach(() => {
     reset();
     room = new WaitingRoom();

@@ -83,7 +83,9 @@ describe('a run in a terminal', () => {
   });
 
   it('tells when the program cannot be given its arguments', async () => {
-    expect(await runInTerminal(task('', [process.execPath, 'a\0b']), neverCancelled())).toMatchObject({ ended: 'failed-to-start' });
+    expect(await runInTerminal(task('', [process.execPath, 'a\0b']), neverCancelled())).toMatchObject({
+      ended: 'failed-to-start',
+    });
   });
 
   it('ends with the editor', async () => {

@@ -42,7 +42,9 @@ describe('the bounded record of output', () => {
 
   it.each([1, 7, 64, 1000])('gives the same for pieces of %i characters', (size) => {
     const whole = Array.from({ length: 5000 }, (_, n) => String(n)).join(' ');
-    const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, n) => whole.slice(n * size, (n + 1) * size));
+    const pieces = Array.from({ length: Math.ceil(whole.length / size) }, (_, n) =>
+      whole.slice(n * size, (n + 1) * size),
+    );
     expect(recorded(2048, ...pieces)).toBe(recorded(2048, whole));
   });
 });
@@ -54,7 +56,9 @@ describe('plain text', () => {
   };
 
   it('leaves colours, titles and links out', () => {
-    expect(cleaned('\u001b[31mred\u001b[0m \u001b]0;title\u0007\u001b]8;;http://x\u001b\\link\u001b]8;;\u001b\\')).toBe('red link');
+    expect(cleaned('\u001b[31mred\u001b[0m \u001b]0;title\u0007\u001b]8;;http://x\u001b\\link\u001b]8;;\u001b\\')).toBe(
+      'red link',
+    );
   });
 
   it('leaves a sequence out that comes in pieces', () => {

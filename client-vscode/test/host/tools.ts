@@ -58,7 +58,10 @@ export function pythonWith(...modules: string[]): string | undefined {
 function hasModules(python: string, modules: string[]): boolean {
   if (path.isAbsolute(python) && !existsSync(python)) return false;
   try {
-    execFileSync(python, ['-c', modules.map((name) => `import ${name}`).join('; ')], { stdio: 'ignore', cwd: tmpdir() });
+    execFileSync(python, ['-c', modules.map((name) => `import ${name}`).join('; ')], {
+      stdio: 'ignore',
+      cwd: tmpdir(),
+    });
     return true;
   } catch {
     return false;

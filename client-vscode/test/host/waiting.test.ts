@@ -71,7 +71,10 @@ describe('the waiting room', () => {
   it('denies everything when the server is gone, and tells each change', async () => {
     let changes = 0;
     room.onDidChange(() => (changes += 1));
-    const answers = [room.askApproval(approval('a1'), neverCancelled()), room.askApproval(approval('a2'), neverCancelled())];
+    const answers = [
+      room.askApproval(approval('a1'), neverCancelled()),
+      room.askApproval(approval('a2'), neverCancelled()),
+    ];
     room.withdrawAll();
     expect((await Promise.all(answers)).map(({ decision }) => decision)).toEqual(['deny', 'deny']);
     expect(changes).toBe(4);

@@ -176,7 +176,7 @@ export enum QuickPickItemKind {
 
 export interface Pseudoterminal {
   onDidWrite: Event<string>;
-  onDidClose?: Event<number | void>;
+  onDidClose?: Event<number>;
   open(dimensions: unknown): void;
   close(): void;
 }
@@ -200,7 +200,7 @@ export class Task {
 export interface SeenTerminal {
   task: Task;
   text: string;
-  closed: number | void | null;
+  closed: number | null;
   close(): void;
 }
 
@@ -246,12 +246,24 @@ export const tasks = {
   async executeTask(task: Task): Promise<{ task: Task; terminate(): void }> {
     if (editor.taskProblem) throw editor.taskProblem;
     const terminal = await task.execution.callback(task.definition);
-    const seen: SeenTerminal = { task, text: '', closed: null, close: () => { terminal.close(); } };
+    const seen: SeenTerminal = {
+      task,
+      text: '',
+      closed: null,
+      close: () => {
+        terminal.close();
+      },
+    };
     terminal.onDidWrite((text) => (seen.text += text));
     terminal.onDidClose?.((code) => (seen.closed = code));
     editor.terminals.push(seen);
     if (editor.opensTerminals) terminal.open(undefined);
-    return { task, terminate: seen.close };
+    return {
+      task,
+      terminate: () => {
+        seen.close();
+      },
+    };
   },
 };
 
@@ -341,7 +353,9 @@ export const tests = {
 function message(kind: string) {
   return (text: string, ...rest: unknown[]): Promise<unknown> =>
     new Promise((resolve) => {
-      const items = rest.filter((item) => typeof item === 'string' || (typeof item === 'object' && item !== null && 'title' in item));
+      const items = rest.filter(
+        (item) => typeof item === 'string' || (typeof item === 'object' && item !== null && 'title' in item),
+      );
       const titleOf = (item: unknown) => (typeof item === 'string' ? item : (item as { title: string }).title);
       const choose = (title: string | undefined) => {
         resolve(items.find((item) => titleOf(item) === title));

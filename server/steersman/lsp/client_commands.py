@@ -29,6 +29,7 @@ class _Claim(Value, frozen=True):
     output: str = ""
     duration_ms: Milliseconds = 0
     cancelled: bool = False
+    timed_out: bool = False
 
 
 class ClientCommands:
@@ -98,6 +99,8 @@ def _outcome(claim: _Claim) -> ProcessOutcome:
     problem = None
     if claim.cancelled:
         ended = "cancelled"
+    elif claim.timed_out:
+        ended = "timeout"
     elif claim.exit_code is None:
         ended, problem = "unknown", "the editor told no exit code"
     return ProcessOutcome(

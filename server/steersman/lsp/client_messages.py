@@ -112,15 +112,16 @@ class CommandRequest(Value, frozen=True):
 
 
 class CommandOutcome(Value, frozen=True):
-    """How a command ended. `duration_ms` is in milliseconds."""
+    """How a command ended. `duration_ms` is in milliseconds. `timed_out`: it was ended at its limit."""
 
     exit_code: int | None
     output: str
     duration_ms: int
     cancelled: bool
+    timed_out: bool = False
 
 
-class CommandResult(CommandOutcome, frozen=True):
+class CommandResult(CommandOutcome, frozen=True, kw_only=True):
     """The outcome of a run that was accepted first."""
 
     run_id: str
