@@ -13,8 +13,9 @@ import { killAll } from './common/taskTerminal';
 import { WaitingNotices } from './common/waitingNotices';
 import { OpenRuns } from './lsp/openRuns';
 import { Server } from './lsp/server';
-import { serverRequestHandlers } from './lsp/serverRequests';
 import { ServerNotices } from './lsp/serverNotices';
+import { serverRequestHandlers } from './lsp/serverRequests';
+import { wordsOf } from './lsp/wire';
 import { CurrentSession } from './session/current';
 import { WaitingRoom } from './session/waiting';
 import { TestRunner } from './tests/runner';
@@ -41,6 +42,13 @@ export function activate(context: vscode.ExtensionContext): void {
     contextKeys.show(server.state, session.info);
     statusBar.show(statusOf(server.state, server.problem, session.info, waiting.pending.length));
   };
+  const open = async () => {
+    try {
+      await session.start();
+    } catch (error) {
+      log.error(`The session was not opened: ${wordsOf(error)}`);
+    }
+  };
   const withdrawAll = () => {
     waiting.withdrawAll();
     runs.withdrawAll();
@@ -63,7 +71,8 @@ export function activate(context: vscode.ExtensionContext): void {
     eventCommands(server, session),
     serverCommands(server, session, key, log),
     server.onDidChangeState((state) => {
-      if (state !== 'running') withdrawAll();
+      if (state === 'running') void open();
+      else withdrawAll();
       show();
     }),
     server.onDidWithdraw((id) => {

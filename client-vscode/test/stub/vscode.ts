@@ -105,6 +105,16 @@ export class Range {
   get isEmpty(): boolean {
     return this.start.line === this.end.line && this.start.character === this.end.character;
   }
+  intersection(other: Range): Range | undefined {
+    const start = later(this.start, other.start);
+    const end = later(this.end, other.end) === this.end ? other.end : this.end;
+    return later(start, end) === start && (start.line !== end.line || start.character !== end.character)
+      ? undefined
+      : new Range(start, end);
+  }
+}
+function later(a: Position, b: Position): Position {
+  return a.line > b.line || (a.line === b.line && a.character > b.character) ? a : b;
 }
 export class Selection extends Range {}
 export class Location {
@@ -227,6 +237,7 @@ export const editor = {
   configuration: new Map<string, { globalValue?: unknown; workspaceValue?: unknown; defaultValue?: unknown }>(),
   diagnostics: new Map<string, Diagnostic[]>(),
   extensions: new Map<string, { isActive: boolean; exports: unknown; activate(): Promise<unknown> }>(),
+  contentProviders: new Map<string, { provideTextDocumentContent(uri: { query: string }): Promise<string> }>(),
   documents: [] as { uri: Uri; isDirty: boolean; save(): Promise<boolean> }[],
 };
 
@@ -237,7 +248,14 @@ export function reset(): void {
   editor.opensTerminals = true;
   editor.messages.length = 0;
   editor.documents.length = 0;
-  for (const map of [editor.commands, editor.context, editor.configuration, editor.diagnostics, editor.extensions]) {
+  for (const map of [
+    editor.commands,
+    editor.context,
+    editor.configuration,
+    editor.diagnostics,
+    editor.extensions,
+    editor.contentProviders,
+  ]) {
     map.clear();
   }
 }
@@ -368,6 +386,8 @@ export const window = {
   showInformationMessage: message('information'),
   showWarningMessage: message('warning'),
   showErrorMessage: message('error'),
+  showInputBox: (_options?: object): Promise<string | undefined> => Promise.resolve(undefined),
+  showQuickPick: <T>(_items: readonly T[], _options?: object): Promise<T | undefined> => Promise.resolve(undefined),
   activeTextEditor: undefined as unknown,
   createStatusBarItem: () => ({
     text: '',
@@ -417,6 +437,13 @@ export const workspace = {
     return editor.documents;
   },
   onDidSaveTextDocument: documentSaved.event,
+  registerTextDocumentContentProvider(
+    scheme: string,
+    provider: { provideTextDocumentContent(uri: { query: string }): Promise<string> },
+  ): Disposable {
+    editor.contentProviders.set(scheme, provider);
+    return { dispose: () => void editor.contentProviders.delete(scheme) };
+  },
   getWorkspaceFolder: (uri: Uri) =>
     workspace.workspaceFolders?.find((folder) => uri.toString().startsWith(folder.uri.toString())),
   getConfiguration: (section?: string) => ({
