@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
-import sys
 import time
 import traceback
 from collections import Counter
@@ -128,16 +126,15 @@ def numbers_of(layer: Layer, count: int, first: int = 0) -> list[int]:
     return [*layer.kept, *(n for n in range(first, first + count) if n not in layer.kept)]
 
 
-def check(layer: Layer, count: int) -> dict[str, int]:
-    """For tests: run the layer, and fail with the command that repeats the first failure. Its counts."""
-    workers = os.cpu_count() or 1
-    outcome = play(layer, numbers_of(layer, count), workers=workers, to_the_end=False)
+def check(layer: Layer, count: int, first: int = 0, step: int = 1) -> dict[str, int]:
+    """For tests: run `count` cases, and fail with the command that repeats the first failure. Its counts."""
+    kept = [n for n in layer.kept if n % step == first % step and n >= first]
+    numbers = [*kept, *(n for n in range(first, first + count * step, step) if n not in kept)]
+    outcome = play(layer, numbers, to_the_end=False)
     if outcome.failures:
-        first = outcome.failures[0]
-        again = f"{sys.executable} -m tests.proof {layer.name} --first {first.case} --count 1"
-        raise AssertionError(
-            f"{len(outcome.failures)} of {outcome.cases} cases failed. Repeat one: {again}\n{first.words}"
-        )
+        failed = outcome.failures[0]
+        again = f"python -m tests.proof {layer.name} --first {failed.case} --count 1"
+        raise AssertionError(f"Case {failed.case} failed. Repeat it: {again}\n{failed.words}")
     return outcome.counts
 
 

@@ -8,6 +8,7 @@ from typing import Final
 from tests.proof.crash_points import crash_case
 from tests.proof.layer import Layer
 from tests.proof.life import SHAPES, story
+from tests.proof.power_cut import power_case
 
 
 def _schedule(number: int) -> Counter[str]:
@@ -32,6 +33,14 @@ _ALL: Final = (
         quick=310,
         full=5_000,
         case=crash_case,
+    ),
+    Layer(
+        name="power-cut",
+        what="The power fails: the log is opened from any mixture of synced and unsynced writes",
+        unit="disk images",
+        quick=50,
+        full=1_000,
+        case=power_case,
     ),
 )
 LAYERS: Final = {layer.name: layer for layer in _ALL}
