@@ -15,9 +15,6 @@ import pytest
 
 from steersman.__main__ import main
 from steersman.domain import events as ev
-from steersman.domain.events import from_stored
-from steersman.sessions.loading import examine
-from steersman.sessions.replay import last_request
 from steersman.store.folder import FolderStore
 from tests.e2e.conftest import Steersman
 from tests.e2e.editor import DEADLINE, editor, script
@@ -35,9 +32,8 @@ from tests.fixtures.provider import (
     txt,
     use,
 )
+from tests.fixtures.rebuilt import rebuilt
 
-LEADS = (ev.StepStart, ev.UserMessage, ev.RequestHeader, ev.ContextCompacted, ev.CompactionFailed)
-"""What leads to a request; a compaction by hand does not, and is made in no turn."""
 TOO_LONG = http(400, {"error": {"message": "too long", "code": "context_length_exceeded"}})
 
 
@@ -59,26 +55,6 @@ def completes(request: Request) -> Reply:
 
 def is_summary(request: Request) -> bool:
     return "Sum up everything above" in str(request.body["messages"][-1]["content"])
-
-
-async def rebuilt(store: FolderStore, session_id: str) -> list[tuple[int, bytes]]:
-    """Each request that the log says was sent, with the last event that led to it."""
-    reader = await store.open_reader(session_id)
-    rows = await reader.read(0, 10_000)
-    await reader.close()
-    events: list[Any] = [from_stored(session_id, row).data for row in rows]
-    found = []
-    for row, data, following in zip(rows, events, [*events[1:], None], strict=True):
-        if not isinstance(data, LEADS) or getattr(data, "trigger", "") == "human":
-            continue
-        # One that is made shorter after its refusal had been sent before.
-        refused = getattr(following, "trigger", "") == "overflow"
-        if isinstance(following, LEADS) and not refused:
-            continue
-        body = last_request(await examine(store, session_id, through=row.seq))
-        assert body is not None
-        found.append((row.seq, body))
-    return found
 
 
 async def test_every_body_that_was_sent_is_rebuilt_from_the_log(
