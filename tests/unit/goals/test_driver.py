@@ -345,3 +345,26 @@ async def test_after_a_restart_every_goal_is_disarmed_with_its_reason_and_asks_n
         await asyncio.sleep(0)
     assert world.requests == asked
     await world.end()
+
+
+async def test_words_that_are_held_keep_every_round_back() -> None:
+    gate = Gate()
+    w = await obedient(
+        [[gate, *says("never")], says("the held words"), ends("complete", evidence="x"), says("")]
+    )
+    await w.loop.prompt("mine")
+    await gate.reached.wait()
+    await w.create()
+    await w.loop.prompt("waits")
+    await w.loop.stop()
+    await w.loop.idle()
+    assert w.loop.state.inbox.held == "cancelled"
+    w.goals.activation.arm()  # nobody's verb does this beside held words: even so, they go first
+    w.driver.consider()
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert await w.rounds() == []
+    await w.loop.agent.release()
+    await w.at_rest()
+    assert [t.trigger for t in await w.loop.data(ev.TurnStart)] == ["human", "human", "goal"]
+    assert w.goal.phase == "complete"
