@@ -9,6 +9,8 @@ from tests.proof.crash_points import crash_case
 from tests.proof.layer import Layer
 from tests.proof.life import SHAPES, story
 from tests.proof.power_cut import power_case
+from tests.proof.process_ends import CASES, end_case
+from tests.proof.sigkill import kill_case
 
 
 def _schedule(number: int) -> Counter[str]:
@@ -41,6 +43,22 @@ _ALL: Final = (
         quick=50,
         full=1_000,
         case=power_case,
+    ),
+    Layer(
+        name="sigkill",
+        what="The whole server over stdio is killed in the middle of its work, five times a session",
+        unit="sessions",
+        quick=4,
+        full=40,
+        case=kill_case,
+    ),
+    Layer(
+        name="process-ends",
+        what="Every way in which a server can end, beside children with and without a session of their own",
+        unit="ends",
+        quick=len(CASES),
+        full=len(CASES),
+        case=end_case,
     ),
 )
 LAYERS: Final = {layer.name: layer for layer in _ALL}

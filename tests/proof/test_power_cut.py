@@ -6,11 +6,12 @@ import pytest
 
 from tests.proof.layer import check
 from tests.proof.layers import LAYERS
-from tests.proof.power_cut import IMAGES, recorded
+from tests.proof.power_cut import recorded
 
 POWER = LAYERS["power-cut"]
 
 
+@pytest.mark.timeout(240)
 def test_full_sync_loses_no_acknowledged_event_in_any_image() -> None:
     counts = check(POWER, POWER.quick)
     assert counts["images"] == POWER.quick
@@ -30,4 +31,4 @@ def test_the_workload_reaches_the_database_itself_while_it_runs() -> None:
 @pytest.mark.timeout(0)
 def test_full_sync_loses_nothing_in_very_many_images() -> None:
     counts = check(POWER, POWER.full)
-    assert counts["lost_with_normal"] > POWER.full // IMAGES
+    assert counts["lost_with_normal"] > 0.5 * counts["controls"]
