@@ -44,8 +44,7 @@ class RequestBuilder:
             ValueError: the log holds no request header yet.
         """
         self._prepare(state)
-        messages = b",".join((*self._earlier, *self._parts, *_task_layer(state)))
-        return b"".join((self._head, messages, self._tail))
+        return b"".join((self._head, *self._earlier, *self._parts, *_task_layer(state), self._tail))
 
     def tokens(self, state: SessionState) -> int:
         """What the next request takes: what the model told of the last one, and what came since, estimated.
@@ -85,7 +84,7 @@ class RequestBuilder:
             self._parts, self._last = [], None
         self._header = header
         system = msgspec.json.encode({"role": "system", "content": header.system})
-        self._head = b'{"model":' + msgspec.json.encode(header.model) + b',"messages":[' + system + b","
+        self._head = b'{"model":' + msgspec.json.encode(header.model) + b',"messages":[' + system
         members: dict[str, Any] = {}
         if header.tools:
             members["tools"] = [
@@ -111,15 +110,20 @@ class RequestBuilder:
             self._parts, known = [], 0
         short = state.compaction.results_through_seq if state.compaction is not None else 0
         for index in range(known, len(history)):
-            self._parts.append(msgspec.json.encode(message(history[index], model, short)))
+            self._parts.append(_part(message(history[index], model, short)))
         self._last = history[-1] if history else None
+
+
+def _part(value: dict[str, Any]) -> bytes:
+    """A message as it stands behind another one: so a request is one copy of its parts."""
+    return b"," + msgspec.json.encode(value)
 
 
 def _earlier(compaction: Compaction | None) -> list[bytes]:
     """The message that stands for the earlier conversation, if some of it is left out."""
     if compaction is None or not compaction.through_seq:
         return []
-    return [msgspec.json.encode({"role": "user", "content": earlier_text(compaction)})]
+    return [_part({"role": "user", "content": earlier_text(compaction)})]
 
 
 def _task_layer(state: SessionState) -> list[bytes]:
@@ -129,7 +133,7 @@ def _task_layer(state: SessionState) -> list[bytes]:
         return []
     if told is not None and told.seq > compaction.through_seq and _tells(told, goal):
         return []
-    return [msgspec.json.encode({"role": "user", "content": state_text(state.goals, goal)})]
+    return [_part({"role": "user", "content": state_text(state.goals, goal)})]
 
 
 def _tells(told: UserEntry, goal: Goal) -> bool:
