@@ -143,7 +143,9 @@ class FolderStore:
                 sync_folder(draft)
                 draft.rename(target)
             except BaseException:
-                shutil.rmtree(draft, ignore_errors=True)
+                with contextlib.suppress(OSError):
+                    seed.remove(draft / _DATABASE)  # by name: there may be no descriptor left to look
+                    draft.rmdir()
                 raise
             sync_folder(self._sessions)
         except (OSError, sqlite3.Error) as error:

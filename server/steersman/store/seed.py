@@ -66,7 +66,7 @@ def cut(path: Path, session_id: str, through_seq: int) -> None:
     try:
 
         def copy(source: sqlite3.Connection) -> None:
-            _remove(draft)
+            remove(draft)
             folder = source.execute("SELECT workspace_folder FROM meta").fetchone()[0]
             kept = rows.whole_rows(source, session_id, through_seq)
             make(draft, session_id, folder, kept, rows.readable_blobs(source))
@@ -82,8 +82,14 @@ def cut(path: Path, session_id: str, through_seq: int) -> None:
         draft.replace(path)
         sync_folder(path.parent)
     finally:
-        _remove(draft)
+        remove(draft)
         lock.release()
+
+
+def remove(draft: Path) -> None:
+    """Remove a database that nobody has open, and what SQLite puts beside it. Raises OSError."""
+    for suffix in ("", *_SIDE_FILES):
+        draft.with_name(draft.name + suffix).unlink(missing_ok=True)
 
 
 def sync_folder(folder: Path) -> None:
@@ -114,8 +120,3 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copyfileobj(given, taken)
         taken.flush()
         os.fsync(taken.fileno())
-
-
-def _remove(draft: Path) -> None:
-    for suffix in ("", *_SIDE_FILES):
-        draft.with_name(draft.name + suffix).unlink(missing_ok=True)
