@@ -81,16 +81,19 @@ class Registry:
         child_id = new_id("s")
         return self._start(child_id, self._fork(child_id, params))
 
-    async def repaired(self, params: rq.RepairSession) -> Future[OpenSession]:
-        """Cut a damaged session back and open it; the damaged original stays beside it.
+    async def cut(self, params: rq.RepairSession) -> None:
+        """Cut a damaged session back, as yet unopened; the damaged original stays beside it.
 
         Raises SessionNotFound, SessionBusy, SessionLocked, SessionCorrupt, WorkspaceMismatch, Unsupported,
-        StorageFailed; so does the future.
+        StorageFailed.
         """
         await require_damage(self._store, params, self._require_here)
         await self.close(params.session_id)
         await self._store.cut(params.session_id, params.through_seq)
-        return self._start(params.session_id, self._take(params.session_id, "repair"))
+
+    def repaired(self, session_id: str) -> Future[OpenSession]:
+        """A session that has just been cut. Fails as `opened`."""
+        return self._start(session_id, self._take(session_id, "repair"))
 
     async def close(self, session_id: str) -> None:
         """Give the session back. Raises SessionBusy while it runs, SessionNotFound if there is none."""

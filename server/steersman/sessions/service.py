@@ -73,7 +73,21 @@ class SessionService:
         return self._task(self._show_transcript(params.session_id))
 
     def repair(self, params: rq.RepairSession) -> Future[SessionInfo]:
-        return self._task(self._repair(params))
+        future: Future[SessionInfo] = asyncio.get_running_loop().create_future()
+        cutting = self._task(self._registry.cut(params))
+
+        def cut(done: Future[None]) -> None:
+            if future.done():
+                return
+            try:
+                done.result()
+                self._opening(self._registry.repaired(params.session_id), future)
+            except (Exception, asyncio.CancelledError) as error:
+                future.set_exception(error)
+
+        cutting.add_done_callback(cut)
+        future.add_done_callback(lambda _: cutting.cancel())
+        return future
 
     def list(self, params: rq.ListSessions) -> Future[rq.SessionList]:
         return self._task(self._catalogue.list(params))
@@ -250,14 +264,19 @@ class SessionService:
         """Let `act` answer for an open session: in this very call if it is open, else in order behind it."""
         return self._behind(self._registry.opened(session_id), act)
 
-    def _opening(self, opening: Future[OpenSession]) -> Future[SessionInfo]:
-        """The answer to new and open. What happened while opening is told behind it."""
-        return self._behind(opening, lambda session, future: future.set_result(session.info()))
+    def _opening(
+        self, opening: Future[OpenSession], answer: Future[SessionInfo] | None = None
+    ) -> Future[SessionInfo]:
+        """The answer to what opens a session. What happened while opening is told behind it."""
+        return self._behind(opening, lambda session, future: future.set_result(session.info()), answer)
 
     def _behind(
-        self, opening: Future[OpenSession], act: Callable[[OpenSession, Future[R]], None]
+        self,
+        opening: Future[OpenSession],
+        act: Callable[[OpenSession, Future[R]], None],
+        answer: Future[R] | None = None,
     ) -> Future[R]:
-        future: Future[R] = asyncio.get_running_loop().create_future()
+        future: Future[R] = answer or asyncio.get_running_loop().create_future()
 
         def go(opened: Future[OpenSession]) -> None:
             if future.done():
@@ -303,9 +322,6 @@ class SessionService:
         path = await self._store.keep_transcript(session_id, text)
         shown = self._viewer is not None and await self._viewer.show(path)
         return rq.Shown(uri=path.as_uri(), shown=shown)
-
-    async def _repair(self, params: rq.RepairSession) -> SessionInfo:
-        return (await asyncio.shield(await self._registry.repaired(params))).info()
 
     async def _close(self, session_id: str) -> rq.Nothing:
         await self._registry.close(session_id)

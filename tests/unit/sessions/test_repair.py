@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from steersman.errors import (
 from steersman.ports.event_log_memory import MemoryStore
 from steersman.ports.model_double import Gate, ScriptedReplies, says
 from steersman.sessions import requests as rq
+from tests.unit.loop.harness import until
 from tests.unit.sessions.logs import ID, folded, goal_run, rows_of, stored
 from tests.unit.sessions.test_recovery import rich_run
 from tests.unit.sessions.test_service import Desk
@@ -138,3 +140,22 @@ async def test_a_session_of_another_folder_is_not_repaired_here(tmp_path: Path) 
 async def test_nobody_is_not_repaired(desk: Desk) -> None:
     with pytest.raises(SessionNotFound):
         await repair(desk, 1, "s-nobody")
+
+
+async def test_the_answer_comes_before_the_events_of_the_repair(desk: Desk) -> None:
+    order: list[str] = []
+    appended = desk.feed.appended
+    desk.feed.appended = lambda sid, rows: (order.append("appended"), appended(sid, rows))  # type: ignore[assignment]
+    repairing = desk.service.repair(rq.RepairSession(session_id=ID, through_seq=19))
+    repairing.add_done_callback(lambda _: order.append("answer"))
+    await repairing
+    await until(lambda: len(order) == 2)
+    assert order == ["answer", "appended"]
+
+
+async def test_a_cancelled_repair_is_whole_or_not_done(desk: Desk) -> None:
+    repairing = desk.service.repair(rq.RepairSession(session_id=ID, through_seq=19))
+    repairing.cancel()
+    await asyncio.sleep(0.01)
+    assert desk.store.sessions[ID].kept == []
+    assert (await repair(desk, 19)).damaged is None
