@@ -10,6 +10,7 @@ from tests.proof.layer import Layer
 from tests.proof.life import SHAPES, story
 from tests.proof.power_cut import power_case
 from tests.proof.process_ends import CASES, end_case
+from tests.proof.secrets_everywhere import secret_case
 from tests.proof.sigkill import kill_case
 
 
@@ -59,6 +60,14 @@ _ALL: Final = (
         quick=len(CASES),
         full=len(CASES),
         case=end_case,
+    ),
+    Layer(
+        name="secrets",
+        what="Keys go in by every door; every byte said, logged or left on the disk is searched for them",
+        unit="runs",
+        quick=1,
+        full=3,
+        case=secret_case,
     ),
 )
 LAYERS: Final = {layer.name: layer for layer in _ALL}
