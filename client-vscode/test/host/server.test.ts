@@ -177,12 +177,20 @@ describe("the server's life", { timeout: 60_000 }, () => {
     await until(() => states.filter((state) => state === 'running').length === 2, 'it runs again');
   });
 
-  it('that cannot come up is given up in the end, with its last words', async () => {
-    misbehaving("console.error('No module named steersman'); process.exit(1)");
+  it('that cannot come up is given up in the end, with its last words, and tried again by a restart', async () => {
+    const starts = path.join(folderWith(), 'starts');
+    misbehaving(
+      `require('fs').appendFileSync(${JSON.stringify(starts)}, 'x'); console.error('No such module'); process.exit(1)`,
+    );
     await server.start();
     await until(() => server.state === 'failed', 'it is given up');
-    expect(server.problem).toContain('No module named steersman');
+    expect(server.problem).toContain('No such module');
     expect(server.problem).toContain('exit code 1');
+    expect(readFileSync(starts, 'utf8')).toBe('xxx');
+    await server.restart();
+    expect(server.state).toBe('starting');
+    await until(() => server.state === 'failed', 'it is given up again');
+    expect(readFileSync(starts, 'utf8')).toBe('xxxxxx');
   });
 
   it('is started anew by a restart, however often it failed', async () => {
@@ -284,7 +292,7 @@ describe.skipIf(missing)('the real server', { timeout: 60_000 }, () => {
     vi.stubEnv('PATH', '');
     const folder = folderWith();
     const python = path.join(folder, 'python');
-    writeFileSync(python, `#!/bin/sh\ntouch ${path.join(folder, 'ran')}\n`);
+    writeFileSync(python, `#!/bin/sh\n: > ${path.join(folder, 'ran')}\n`);
     chmodSync(python, 0o755);
     const environments = {
       getActiveEnvironmentPath: () => ({}),

@@ -34,10 +34,10 @@ describe('the bounded record of output', () => {
     expect(omitted + kept).toBe(15 + 100_000 * 100 + 14);
   });
 
-  it('never tears a character', () => {
-    const text = recorded(512, '😀'.repeat(1000));
+  it.each([509, 510, 511, 512])('never tears a character at a limit of %i', (limit) => {
+    const text = recorded(limit, '😀'.repeat(1000));
     expect(text).not.toContain('\ufffd');
-    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(512);
+    expect(Buffer.byteLength(text)).toBeLessThanOrEqual(limit);
   });
 
   it.each([1, 7, 64, 1000])('gives the same for pieces of %i characters', (size) => {
@@ -106,7 +106,7 @@ describe('the environment of children', () => {
   it('has no secrets, and no copy of the key under another name', () => {
     const env = childEnvironment(own, undefined);
     expect(JSON.stringify(env)).not.toContain('sk-0123456789');
-    expect(Object.keys(env)).not.toEqual(expect.arrayContaining(['GITHUB_TOKEN']));
+    expect(env).not.toHaveProperty('GITHUB_TOKEN');
     expect(env).not.toHaveProperty('AWS_SECRET_ACCESS_KEY');
   });
 
