@@ -15,7 +15,6 @@ import { OpenRuns } from './lsp/openRuns';
 import { Server } from './lsp/server';
 import { ServerNotices } from './lsp/serverNotices';
 import { serverRequestHandlers } from './lsp/serverRequests';
-import { wordsOf } from './lsp/wire';
 import { CurrentSession } from './session/current';
 import { WaitingRoom } from './session/waiting';
 import { TestRunner } from './tests/runner';
@@ -33,7 +32,7 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   const server = new Server(log, serverRequestHandlers(waiting, runs, tests), () => key.get());
   const session = new CurrentSession(server, context.workspaceState, () => vscode.workspace.workspaceFolders?.[0]?.uri);
-  const sidebar = new Sidebar(context.extensionUri, session, waiting, server);
+  const sidebar = new Sidebar(context.extensionUri, session, waiting, server, log);
   const statusBar = new StatusBar();
   const contextKeys = new ContextKeys();
   running = server;
@@ -41,13 +40,6 @@ export function activate(context: vscode.ExtensionContext): void {
   const show = () => {
     contextKeys.show(server.state, session.info);
     statusBar.show(statusOf(server.state, server.problem, session.info, waiting.pending.length));
-  };
-  const open = async () => {
-    try {
-      await session.start();
-    } catch (error) {
-      log.error(`The session was not opened: ${wordsOf(error)}`);
-    }
   };
   const withdrawAll = () => {
     waiting.withdrawAll();
@@ -60,6 +52,7 @@ export function activate(context: vscode.ExtensionContext): void {
     tests,
     server,
     session,
+    sidebar,
     statusBar,
     new WaitingNotices(waiting, sidebar),
     new ServerNotices(server, log),
@@ -71,8 +64,7 @@ export function activate(context: vscode.ExtensionContext): void {
     eventCommands(server, session),
     serverCommands(server, session, key, log),
     server.onDidChangeState((state) => {
-      if (state === 'running') void open();
-      else withdrawAll();
+      if (state !== 'running') withdrawAll();
       show();
     }),
     server.onDidWithdraw((id) => {
