@@ -169,6 +169,7 @@ def test_damage_is_found_and_cut_on_a_persons_word(
         assert sessions("repair", name, "--through", refused).returncode == code
     assert database.read_bytes() == original
     assert said(sessions("repair", name, "--through", "8", "--json"))["lastSeq"] == 8
+    assert [info["lastSeq"] for info in said(sessions("list", "--json"))] == [8]
     assert database.with_name("damaged-1.db").read_bytes() == original
     assert sessions("verify").returncode == 0
     ran = sessions("repair", name, "--through", "5")

@@ -11,6 +11,7 @@ import msgspec
 from steersman.cli import terminal
 from steersman.cli.terminal import ExitCode, named, say, say_json, store_at
 from steersman.composition import redactor
+from steersman.domain.value import encode
 from steersman.domain.views import Damage, SessionInfo
 from steersman.errors import SessionNotFound, StorageFailed
 from steersman.ports.event_log import SessionStore
@@ -110,8 +111,10 @@ async def _repair(store: SessionStore, arguments: argparse.Namespace) -> int:
     params = rq.RepairSession(session_id=session_id, through_seq=arguments.through)
     await require_damage(store, params, lambda folder: None)
     await store.cut(session_id, arguments.through)
+    info = seen(await examine(store, session_id), read_only=True)
+    await store.write_header(session_id, encode(info))  # lists still show what it was before
     if arguments.json:
-        say_json(seen(await examine(store, session_id), read_only=True))
+        say_json(info)
     else:
         say(f"{session_id} now ends at event {arguments.through}. The damaged file is kept beside it.")
     return ExitCode.DONE

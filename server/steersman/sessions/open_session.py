@@ -176,5 +176,7 @@ class OpenSession:
         return encode(msgspec.structs.replace(info, state="idle"))
 
 
-_LISTED: Final = frozenset({"session/created", "session/configured", "turn/start", "turn/end"})
+_LISTED: Final = frozenset(
+    {"session/created", "session/opened", "session/configured", "turn/start", "turn/end"}
+)
 """Events after which a list would show something else."""

@@ -213,3 +213,11 @@ async def test_a_locked_session_can_be_forked(desk: Desk) -> None:
     assert info.parent is not None
     await asyncio.sleep(0)
     await other.service.stop()
+
+
+async def test_a_list_shows_a_fork_without_its_log(desk: Desk) -> None:
+    parent = await talked(desk, "one")
+    info = await fork(desk, parent)
+    await until(lambda: desk.store.sessions[info.session_id].header is not None)
+    header = msgspec.json.decode(desk.store.sessions[info.session_id].header or b"")
+    assert (header["lastSeq"], header["parent"]["sessionId"]) == (info.last_seq, parent)
