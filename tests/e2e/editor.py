@@ -8,7 +8,7 @@ import json
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -320,7 +320,8 @@ async def editor(
         if kill:
             server = client._server
             assert server is not None
-            server.kill()
+            with suppress(ProcessLookupError):  # it may have ended by itself
+                server.kill()
             await _drop_requests(client)
             await server.wait()
         else:
