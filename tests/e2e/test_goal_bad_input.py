@@ -110,7 +110,7 @@ BAD: list[tuple[dict[str, Any], str | None, str]] = [
     ({"objective": 7}, None, "objective"),
     ({"objective": None}, None, "objective"),
 ]
-"""Params of a create, the kind of the refusal (None: they do not fit their shape), and the member it names."""
+"""Params of a create, the kind of the refusal (None: they do not fit their shape), the member it names."""
 
 
 async def test_a_goal_that_cannot_be_is_refused_by_its_member(

@@ -22,6 +22,7 @@ from steersman.loop.abort import AbortSignal
 from steersman.loop.chunks import ChunkWriter
 from steersman.loop.journal import Journal
 from steersman.loop.services import Services
+from steersman.policies.budget import budget
 from steersman.ports.model import Finish, ModelRequest
 
 RETRY_AFTER_LIMIT: Final = 60.0
@@ -73,11 +74,18 @@ class Asker:
                     end = ev.ErrorReason(code=failure.code, message=str(failure))
                     return NoReply(end=end, usage=call.usage_so_far())
                 if not await self._wait(failure, call, (turn, step, attempt)):
-                    return NoReply()
+                    return self._given_up()
             attempt += 1
 
+    def _given_up(self) -> NoReply:
+        """No further attempt: the turn was stopped, or nothing is left to pay one with."""
+        verdict = budget(self._journal.state, self._services.settings)
+        if verdict is None:
+            return NoReply()
+        return NoReply(events=(verdict.event(),), end=ev.Exit(policy=verdict.policy))
+
     async def _wait(self, failure: ModelFailed, call: Attempt, place: tuple[int, int, int]) -> bool:
-        """Log the retry, then wait. False if the turn was stopped meanwhile."""
+        """Log the retry, then wait. False if the turn was stopped meanwhile, or a budget is used up."""
         turn, step, attempt = place
         settings = self._services.settings.model
         seconds = retry_delay(settings, attempt, failure.retry_after, self._services.jitter())
@@ -92,6 +100,8 @@ class Asker:
                 usage=call.usage_so_far(),
             )
         )
+        if budget(self._journal.state, self._services.settings) is not None:
+            return False
         self._tell("retry")
         try:
             return await self._abort.sleep(self._services.clock, seconds)

@@ -6,11 +6,13 @@ import asyncio
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from steersman.domain import events as ev
 from steersman.domain.goal import Budgets
 from steersman.domain.receipts import TestCase, TestCounts, TestReceipt
+from steersman.domain.settings import ModelSettings
 from steersman.errors import GoalTransition, ModelFailed, StorageFailed
 from steersman.goals.decisions import Wishes
 from steersman.loop.agent import Stopped
@@ -262,6 +264,53 @@ async def test_the_request_that_completes_the_goal_may_use_the_budget_up_and_the
     await w.at_rest()
     assert w.goal.phase == "complete"
     assert [m.text for m in await w.loop.data(ev.AssistantMessage)][-1] == "It is done."
+
+
+async def test_attempts_that_failed_are_paid_for_and_a_used_up_budget_stops_the_next_one() -> None:
+    failure = ModelFailed("server", "503", retryable=True)
+    w = await wheel([[failure]] * 9)
+    w.loop.services.settings = msgspec.structs.replace(
+        w.loop.services.settings, model=ModelSettings(max_retries=8, retry_base_seconds=0.5)
+    )
+    await w.create(budgets=Budgets(requests=3))
+    await w.at_rest()
+    assert len(w.model.requests) == 3
+    assert w.goal.blocked_reason is not None
+    assert w.goal.blocked_reason.code == "budget"
+    assert "requests 3 of 3" in w.goal.blocked_reason.message
+    assert [e.reason for e in await w.loop.data(ev.TurnEnd)] == [ev.Exit(policy="budget")]
+    await w.check()
+
+
+@pytest.mark.parametrize(
+    "replies",
+    [
+        [says("Still waiting.")],
+        [says(f"Still waiting, try {n}.") for n in range(9)],
+        [calls(("get_goal", {})), says("hm")],
+        [calls(("work", {"name": "the same file"})), says("I looked.")],
+    ],
+    ids=["the same words", "a changing number", "only get_goal", "one file again and again"],
+)
+async def test_waiting_in_any_words_is_no_progress(replies: list[Any]) -> None:
+    w = await wheel(replies * 9, (StandInTool("work"),))
+    await w.create()
+    await w.at_rest()
+    assert w.goal.blocked_reason is not None
+    assert w.goal.blocked_reason.code == "no-progress"
+    assert w.goal.rounds_started <= 4
+
+
+@pytest.mark.parametrize("code", ["auth", "bad-request", "quota"])
+async def test_what_no_retry_can_heal_stops_at_once_and_can_be_resumed(code: str) -> None:
+    w = await obedient([[ModelFailed(code, "no")], ends("complete", evidence="x"), says("bye")])
+    await w.create()
+    await w.at_rest()
+    assert len(w.model.requests) == 1
+    assert (w.goal.phase, w.goals.armed) == ("active", False)
+    await w.goals.resume(None, "human")
+    await w.at_rest()
+    assert w.goal.phase == "complete"
 
 
 async def test_a_limit_lowered_below_what_was_used_blocks_before_the_next_round() -> None:
