@@ -6,6 +6,7 @@ from collections import Counter
 from typing import Final
 
 from tests.proof.crash_points import crash_case
+from tests.proof.fold_mutations import mutation_case
 from tests.proof.layer import Layer
 from tests.proof.life import SHAPES, story
 from tests.proof.power_cut import power_case
@@ -20,6 +21,14 @@ def _schedule(number: int) -> Counter[str]:
 
 
 _ALL: Final = (
+    Layer(
+        name="fold",
+        what="One change to a log that a run wrote is refused when it is read",
+        unit="changed logs",
+        quick=500,
+        full=5_000,
+        case=mutation_case,
+    ),
     Layer(
         name="schedules",
         what="Random schedules on a virtual clock: eight scenarios, every promise of the loop checked",

@@ -99,6 +99,7 @@ class Story:
         """End what is left of a process. What its clean-up does happens where nobody sees it."""
         loop.die_at = None
         loop.set_exception_handler(lambda loop, context: None)
+        silenced = logging.root.manager.disable
         logging.disable()
         try:
             with contextlib.suppress(RuntimeError):  # the end of the life may still want to stop the loop
@@ -110,7 +111,7 @@ class Story:
             assert not asyncio.all_tasks(loop), "a task cannot be ended"
         finally:
             loop.close()
-            logging.disable(logging.NOTSET)
+            logging.disable(silenced)
 
     def close(self) -> None:
         shutil.rmtree(self.files, ignore_errors=True)
