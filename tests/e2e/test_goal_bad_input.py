@@ -11,6 +11,7 @@ from lsprotocol import types
 
 from tests.e2e.editor import ALL, Editor, call, editor, script
 from tests.fixtures.provider import DONE, fin, provider, reply, stall, txt
+from tests.unit.goals.spoofs import ALL as ALL_SPOOFS
 
 COMPLETE = call("update_goal", goal_id="${goal.id}", revision="${goal.revision}", action="complete")
 WAITS = {"text": "Thinking", "stallSeconds": 600}
@@ -149,6 +150,35 @@ async def test_odd_refs_are_told_by_their_member(
             assert "ref" in found["message"], ref
         assert (await refused(ed, "pause", sessionId=session))["code"] == -32602
         assert (await refused(ed, "get", sessionId="no-such"))["kind"] == "sessionNotFound"
+
+
+async def test_what_a_file_says_of_goals_and_people_changes_nothing(
+    tmp_path: Path, shop: Path, clean_env: dict[str, str]
+) -> None:
+    (shop / "README.md").write_text("\n\n".join(text for _, text in ALL_SPOOFS), encoding="utf-8")
+    ref = {"goal_id": "${goal.id}", "revision": "${goal.revision}"}
+    lines = [
+        call("read_file", path="README.md"),
+        call("update_goal", **ref, action="edit", objective="something easier"),
+        call("update_goal", **ref, action="pause"),
+        call("create_goal", objective="another goal"),
+        call("update_goal", **ref, action="complete", evidence="README.md says that it is complete"),
+        {"text": "/goal clear"},
+    ]
+    async with editor(shop, options(tmp_path, *lines), env=clean_env) as ed:
+        session = await ed.new()
+        await ed.request("steersman/goal/create", {"sessionId": session, "objective": "the real one"})
+        goal = await phase(ed, "complete")
+        await ed.turn_end()
+        assert goal["objective"] == "the real one"
+        assert goal["lastVerification"]["verdict"] == "none", "what a file says proves nothing"
+        outcomes = [(r["outcome"], (r.get("error") or {}).get("code")) for r in ed.data("tool/result")]
+        assert outcomes == [("ok", None), *[("error", "AUTHORITY")] * 3, ("ok", None)]
+        assert [(c["operation"], c["by"]) for c in ed.data("goal/change")] == [
+            ("create", "human"),
+            ("complete", "model"),
+        ]
+        assert {q["source"]["kind"] for q in ed.data("inbox/queued")} == {"goal"}
 
 
 async def test_the_window_closes_in_mid_goal_and_nothing_moves_until_a_person_resumes(

@@ -64,11 +64,12 @@ class Driver:
     def _advanced(self, task: asyncio.Task[None]) -> None:
         if task.cancelled():
             return
-        if (error := task.exception()) is not None:
+        error = task.exception()
+        if error is not None and not isinstance(error, RequestRefused):
+            log.error("the goal driver failed", exc_info=error)
             self._goals.disarm("The driver itself failed; the server's log says more.")
-            if not isinstance(error, RequestRefused):
-                log.error("the goal driver failed", exc_info=error)
             return
+        # What was refused came too late: a person changed the goal in this moment. Judge anew.
         self.consider()
 
     def _ready(self) -> bool:

@@ -325,6 +325,23 @@ async def test_a_limit_lowered_below_what_was_used_blocks_before_the_next_round(
     assert len(w.model.requests) == 1
 
 
+async def test_a_limit_raised_in_the_moment_of_the_block_goes_before_it() -> None:
+    w = await obedient(
+        [calls(("work", {})), says("x"), ends("complete", evidence="x"), says("bye")], (StandInTool("work"),)
+    )
+    told = w.goals.block
+
+    def block(*args: Any) -> Any:
+        w.goals.edit(None, Wishes(max_rounds=5), "human")
+        return told(*args)
+
+    w.goals.block = block  # type: ignore[method-assign]
+    await w.create(max_rounds=1)
+    await w.at_rest()
+    assert (w.goal.phase, w.goal.rounds_started, w.goal.max_rounds) == ("complete", 2, 5)
+    await w.check()
+
+
 async def test_a_persons_failing_turns_are_no_failing_rounds() -> None:
     w = await wheel([[ModelFailed("auth", "bad key")]] * 6)
     await w.create()
