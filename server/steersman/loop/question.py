@@ -55,9 +55,7 @@ class Questioner:
         answer = await self._answer(asked)
         return await self._journal.commit(lambda state: _decide(state, asked, answer))
 
-    async def confirm(
-        self, call_id: str, check_id: str, text: str, choices: tuple[str, ...]
-    ) -> Confirmation:
+    async def confirm(self, call_id: str, check_id: str, text: str, choices: tuple[str, ...]) -> Confirmation:
         """Put a check's question. Outside a turn it is not logged: the request that asked is a person's own.
 
         Raises:
