@@ -9,15 +9,18 @@ from typing import Any
 import pytest
 
 from steersman.domain import events as ev
-from steersman.errors import ModelFailed
+from steersman.errors import ModelFailed, SessionBusy
+from steersman.loop.compaction import Shorter
+from steersman.loop.journal import Into
 from steersman.ports.approval import ApprovalAnswer
 from steersman.ports.clock import ManualClock
 from steersman.ports.model_double import calls, says, text
 from steersman.tools.base import Ask
-from tests.unit.loop.harness import Loop, StandInTool, start
+from tests.unit.loop.harness import Loop, StandInTool, start, until
 from tests.unit.loop.test_stop import strict
 
-SEEDS = 150
+SEEDS = 200
+FAILING: list[Any] = [[ModelFailed("server", "503", retryable=True)], [ModelFailed("auth", "no")]]
 
 
 class Dice:
@@ -68,11 +71,15 @@ async def play(seed: int) -> tuple[Loop, Any, dict[str, str]]:
     tools = [Slow("look", "parallel"), Slow("work"), gated]
     replies = [reply(dice) for _ in range(200)]
     loop, model = await start(replies, tools, approvals=Dice(dice), clock=ManualClock())
+    # A small window, and replies whose usage is estimated: some of them are compacted, some in vain.
+    model.window = dice.choice([None, None, 600, 900, 1500])
+    model.summaries = [dice.choice([says("sum"), says("long " * 400), *FAILING]) for _ in range(200)]
     accepted: dict[str, str] = {}
     futures: list[asyncio.Future[Any]] = []
+    refused: list[asyncio.Future[Any]] = []
     for n in range(dice.randint(3, 25)):
         await ticks(dice.randrange(40))
-        match dice.randrange(8):
+        match dice.randrange(9):
             case 0 | 1 | 2:
                 futures.append(loop.agent.prompt(loop.words(f"p{n}", message_id=f"p{n}")))
                 accepted[f"p{n}"] = "next-turn"
@@ -83,9 +90,20 @@ async def play(seed: int) -> tuple[Loop, Any, dict[str, str]]:
                 futures.append(loop.agent.cancel(drop=False, expected_turn=None))
             case 6:
                 futures.append(loop.agent.release())
+            case 7:
+                asked: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+                loop.agent.compact(Into(asked, lambda found: found))
+                if dice.randrange(2):
+                    asked.add_done_callback(lambda done: done.cancelled() or done.exception())
+                    asyncio.get_running_loop().call_soon(asked.cancel)
+                else:
+                    refused.append(asked)
             case _:
                 futures.append(loop.agent.update(f"p{dice.randrange(25)}", "edited"))
     await asyncio.gather(*futures)
+    for found in await asyncio.gather(*refused, return_exceptions=True):
+        assert isinstance(found, Shorter | SessionBusy), found
+    await until(lambda: loop.agent.phase == "idle")
     await loop.idle()
     return loop, model, accepted
 
