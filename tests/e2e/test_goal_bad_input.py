@@ -286,3 +286,54 @@ async def test_a_prompt_while_a_person_is_asked_to_complete_runs_right_behind_it
         answered.set()
         assert (await completing)["phase"] == "complete"
         assert await ed.turn_end(after=seen) == {"kind": "completed"}
+
+
+async def test_lost_trust_disarms_and_only_a_person_arms_again(
+    tmp_path: Path, shop: Path, clean_env: dict[str, str]
+) -> None:
+    settings = options(tmp_path, WAITS, COMPLETE, {"text": "Done."})
+    async with editor(shop, settings, env=clean_env) as ed:
+        session = await ed.new()
+        params = {"sessionId": session, "objective": "work", "checks": [{"kind": "file", "path": "cart.py"}]}
+        created = await ed.request("steersman/goal/create", params)
+        ref = {"id": created["id"], "revision": 1}
+        await ed.event("assistant/chunk")
+        ed.tell("steersman/workspace/trust", {"trusted": False})
+        assert await ed.turn_end() == {"kind": "aborted", "by": "trust"}
+        await ed.until(lambda: ed.infos[-1]["state"] == "idle")
+        goal = ed.infos[-1]["goal"]
+        assert (goal["phase"], goal["activation"]) == ("active", "disarmed")
+        assert "trust" in goal["disarmedBy"]
+        assert (await refused(ed, "resume", sessionId=session, ref=ref))["kind"] == "untrusted"
+        ed.tell("steersman/workspace/trust", {"trusted": True})
+        shown = await ed.request("steersman/goal/get", {"sessionId": session})
+        assert shown["activation"] == "disarmed", "trust alone moves nothing"
+        assert shown["roundsStarted"] == 1
+        await ed.request("steersman/goal/resume", {"sessionId": session, "ref": ref})
+        assert (await phase(ed, "complete"))["roundsStarted"] == 2
+
+
+async def test_an_approval_that_nobody_answers_pauses_the_goal_and_asks_no_model_again(
+    tmp_path: Path, shop: Path, clean_env: dict[str, str]
+) -> None:
+    command = call("run_command", argv=["python", "-c", "print(1)"])
+    settings = options(tmp_path, command, WAITS, permissions={"approvalTimeoutSeconds": 0.5})
+    async with editor(shop, settings, env=clean_env) as ed:
+
+        async def never(_: Any) -> Any:
+            await asyncio.Event().wait()
+
+        ed.decide = never
+        session = await ed.new()
+        await ed.request("steersman/goal/create", {"sessionId": session, "objective": "work"})
+        goal = await phase(ed, "paused")
+        assert await ed.turn_end() == {"kind": "exit", "policy": "unanswered"}
+        [result] = ed.data("tool/result")
+        assert (result["outcome"], result["error"]["code"]) == ("denied", "UNAVAILABLE")
+        [_, change] = ed.data("goal/change")
+        assert (change["operation"], change["by"]) == ("pause", "driver")
+        assert "Nobody answered" in change["reason"]
+        assert "Nobody answered" in goal["disarmedBy"]
+        [verdict] = ed.data("exit/verdict")
+        assert (verdict["policy"], verdict["severity"], verdict["action"]) == ("unanswered", "human", "pause")
+        assert goal["usage"]["requests"] == 1
