@@ -103,6 +103,13 @@ class Transcript:
             f"↻ {data['code']}: trying again in {seconds:g} s. {one_line(data.get('message', ''))}", "yellow"
         )
 
+    def _compacted(self, data: Mapping[str, Any]) -> None:
+        tokens = f"{data['tokensBefore']} to {data['tokensAfter']} tokens"
+        self.line(f"≡ the conversation was made shorter for the model: {tokens}", "yellow")
+
+    def _not_compacted(self, data: Mapping[str, Any]) -> None:
+        self.line(f"≡ {one_line(data['reason'])}", "yellow")
+
     def _decided(self, data: Mapping[str, Any]) -> None:
         self.line(f"  approval: {data['decision']} (by {data['by']})", "yellow")
 
@@ -152,6 +159,8 @@ _SHOW: Final = {
     "edit/applied": Transcript._edited,
     "tests/receipt": Transcript._receipt,
     "model/retry": Transcript._retry,
+    "context/compacted": Transcript._compacted,
+    "compaction/failed": Transcript._not_compacted,
     "approval/asked": Transcript._asked,
     "approval/decided": Transcript._decided,
     "exit/verdict": Transcript._verdict,

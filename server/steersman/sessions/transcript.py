@@ -142,6 +142,15 @@ class Transcript:
             "\n".join([f"*Checks ({data.phase}): {data.verdict}*", *(["", *results] if results else [])])
         )
 
+    def compacted(self, event: ev.Event, data: ev.ContextCompacted) -> None:
+        tokens = f"{data.tokens_before} to {data.tokens_after} tokens"
+        self._say(f"*The conversation was made shorter for the model: {tokens}. All of it stays here.*")
+        if data.summary:
+            self._say(_quoted(data.summary))
+
+    def not_compacted(self, event: ev.Event, data: ev.CompactionFailed) -> None:
+        self._say(f"*{_line(data.reason)}*")
+
     def verdict(self, event: ev.Event, data: ev.ExitVerdict) -> None:
         if data.action != "continue":
             self._say(f"*{data.policy}: {_line(data.message)}*")
@@ -161,6 +170,8 @@ _TELLERS: Final[dict[type[ev.EventData], Callable[[Transcript, ev.Event, Any], N
     ev.QuestionAnswered: Transcript.answer,
     ev.GoalChanged: Transcript.goal,
     ev.GoalVerification: Transcript.verification,
+    ev.ContextCompacted: Transcript.compacted,
+    ev.CompactionFailed: Transcript.not_compacted,
     ev.ExitVerdict: Transcript.verdict,
 }
 

@@ -58,6 +58,15 @@ def test_a_retry_says_why_and_how_long() -> None:
     assert "rate-limit: trying again in 1.5 s. slow down" in text
 
 
+def test_a_conversation_that_was_made_shorter_is_told() -> None:
+    assert "made shorter for the model: 90 to 40 tokens" in shown(
+        ("context/compacted", {"tokensBefore": 90, "tokensAfter": 40, "summary": "s", "trigger": "pressure"})
+    )
+    assert "It could not be." in shown(
+        ("compaction/failed", {"trigger": "human", "reason": "It could not be."})
+    )
+
+
 def test_an_event_that_is_not_known_is_passed_over() -> None:
     assert shown(("later/thing", {"x": 1})) == ""
 

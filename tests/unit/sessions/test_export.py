@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,6 +14,7 @@ import pytest
 from steersman.domain import events as ev
 from steersman.domain.messages import ContextItem
 from steersman.errors import ModelFailed, SessionNotFound
+from steersman.loop.journal import Into
 from steersman.ports.event_log_memory import MemoryStore
 from steersman.ports.model_double import Gate, ScriptedReplies, calls, done, says, text
 from steersman.sessions import requests as rq
@@ -53,6 +55,29 @@ async def test_jsonl_is_every_event_as_it_is_stored_chunks_too() -> None:
         assert lines == [msgspec.json.encode(rq.event_view(ID, row)).decode() for row in rows]
         assert [json.loads(line)["seq"] for line in lines] == list(range(1, len(rows) + 1))
         assert all(row.data.decode() in line for row, line in zip(rows, lines, strict=True))
+
+
+async def test_a_transcript_shows_what_the_model_went_on_from() -> None:
+    loop, model = await start([says("a" * 2000) for _ in range(5)])
+    for n in range(5):
+        await loop.prompt(f"question {n}")
+        await loop.idle()
+    for reply in (says("They greeted."), [ModelFailed("auth", "bad key")]):
+        model.summaries = [reply]
+        asked: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        loop.agent.compact(Into(asked, lambda found: found))
+        await asked
+        loop.agent.prompt(loop.words("and?"))
+        model.replies = [says("b" * 2000)] * 4
+        await loop.idle()
+        for _ in range(3):
+            await loop.prompt("more")
+            await loop.idle()
+    shown = await markdown(loop.store)
+    assert "made shorter for the model" in shown
+    assert "> They greeted." in shown
+    assert "question 0" in shown
+    assert "bad key" in shown
 
 
 async def test_a_transcript_tells_who_said_what_and_what_was_done() -> None:
