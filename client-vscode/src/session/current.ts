@@ -296,9 +296,11 @@ export class CurrentSession implements vscode.Disposable {
 
   /** Asks for what is missing, one page after the other, and only once at a time. */
   private fill(shown: Shown): Promise<void> {
-    shown.filling ??= this.readOn(shown).finally(() => {
-      shown.filling = undefined;
-    });
+    shown.filling ??= Promise.resolve()
+      .then(() => this.readOn(shown))
+      .finally(() => {
+        shown.filling = undefined;
+      });
     return shown.filling;
   }
 

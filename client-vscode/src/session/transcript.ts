@@ -49,7 +49,9 @@ export class Transcript {
   }
 
   private take(event: StoredEvent): void {
-    const teller = TELLERS[event.type as keyof Events] as Teller<keyof Events> | null | undefined;
+    const teller = Object.hasOwn(TELLERS, event.type)
+      ? (TELLERS[event.type as keyof Events] as Teller<keyof Events> | null)
+      : undefined;
     if (teller === null) return;
     try {
       if (!teller) throw new TypeError('unknown');
@@ -119,6 +121,15 @@ export class Transcript {
     const item = this.shown[this.writing];
     if (item?.kind === 'reply' && item.state === 'streaming') {
       this.put(this.writing, { ...item, state, preparing: undefined });
+    }
+    this.writing = undefined;
+  }
+
+  /** The words of an attempt that failed are no words of the model's. */
+  discard(): void {
+    const item = this.writing === undefined ? undefined : this.shown[this.writing];
+    if (this.writing !== undefined && item?.kind === 'reply') {
+      this.put(this.writing, { ...item, text: '', reasoning: '', preparing: undefined, state: 'dropped' });
     }
     this.writing = undefined;
   }
@@ -238,10 +249,7 @@ const TELLERS: { readonly [T in keyof Events]: Teller<T> | null } = {
     }));
   },
   'model/retry': (told, data, at) => {
-    if (data.purpose === undefined || data.purpose === 'turn') {
-      told.write(at, () => ({ text: '', reasoning: '' }));
-      told.written('dropped');
-    }
+    if (data.purpose !== 'summary') told.discard();
     const words = retryWords(data);
     const isAgain = data.attempt > 1 && told.changeLast('retry', ({ tries }) => ({ words, tries: tries + 1 }));
     if (!isAgain) told.add({ kind: 'retry', seq: at.seq, time: at.time, words, tries: 1 });

@@ -156,8 +156,8 @@ export function heldWords(reason: InboxHeld['reason']): string {
 export function seconds(milliseconds: number): string {
   if (milliseconds < 1_000) return `${Math.round(milliseconds)} ms`;
   if (milliseconds < 60_000) return `${(milliseconds / 1_000).toFixed(milliseconds < 10_000 ? 1 : 0)} s`;
-  const minutes = Math.floor(milliseconds / 60_000);
-  const rest = Math.round((milliseconds % 60_000) / 1_000);
-  if (minutes < 60) return `${minutes} min ${rest} s`;
-  return `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+  const whole = Math.round(milliseconds / 1_000);
+  const minutes = Math.floor(whole / 60);
+  if (minutes < 60) return whole % 60 === 0 ? `${minutes} min` : `${minutes} min ${whole % 60} s`;
+  return minutes % 60 === 0 ? `${minutes / 60} h` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
 }

@@ -1,7 +1,7 @@
 // What waits for the person's decision. A key counts only once the card was there to be read, and only these keys do.
 import type { ApprovalRequest, QuestionRequest } from '../../src/lsp/protocol';
 import type { Waiting } from '../../src/session/waiting';
-import { button, el, show } from '../dom';
+import { button, el, foldable, show } from '../dom';
 import type { Host } from '../host';
 import { icon } from '../icons';
 import { markdown } from '../markdown';
@@ -23,7 +23,7 @@ const RISKS: Record<ApprovalRequest['risk'], string> = {
 };
 
 export class WaitingCards {
-  readonly element = el('section', { class: 'waiting', 'aria-label': 'Waits for you', 'aria-live': 'assertive' });
+  readonly element = el('section', { class: 'decisions', 'aria-label': 'Waits for you', 'aria-live': 'assertive' });
   private readonly cards = new Map<string, Card>();
 
   constructor(
@@ -80,7 +80,6 @@ export class WaitingCards {
     words.addEventListener('keydown', (event) => {
       if (event.key === 'Enter' && !event.isComposing) decide('deny')();
     });
-    const what = argv ? el('pre', { class: 'output' }, argv.map(quoted).join(' ')) : undefined;
     const element = el(
       'div',
       { class: `waiting-card ${risk}`, role: 'group', 'aria-label': 'Approval' },
@@ -91,9 +90,9 @@ export class WaitingCards {
         el('strong', {}, title),
         el('span', { class: 'tag' }, riskWords(risk)),
       ),
-      what,
+      argv && el('pre', { class: 'output' }, argv.map(quoted).join(' ')),
       ...(uris ?? []).map((uri) => el('div', { class: 'dim uri' }, uri)),
-      detail.trim() !== '' && el('div', { class: 'markdown detail' }, this.markdown(detail)),
+      detail.trim() !== '' && this.detail(detail, argv === undefined),
       words,
       el('div', { class: 'buttons' }, ...choices.map(({ label, code, act }) => withKey(label, code, act))),
     );
@@ -134,6 +133,13 @@ export class WaitingCards {
       ),
     );
     return { element, since: this.now(), keys: new Map() };
+  }
+
+  /** Folded where the command itself stands above it. */
+  private detail(text: string, isOpen: boolean): Node {
+    const words = () => el('div', { class: 'markdown detail' }, this.markdown(text));
+    if (isOpen) return words();
+    return foldable([el('span', { class: 'dim' }, 'Details')], words, { isOpen, toggled: () => undefined });
   }
 
   private markdown(text: string): Node {
