@@ -265,7 +265,7 @@ def after_turn(state: SessionState, turn: OpenTurn, reason: ev.EndReason) -> Ses
     return _with(state, goals)
 
 
-_NO_PROGRESS: Final = frozenset({"get_goal", "update_goal"})
+_NO_PROGRESS: Final = frozenset({"get_goal", "create_goal", "update_goal"})
 """Calls about the goal itself move nothing."""
 
 GOAL_REDUCERS: Final[dict[type[ev.EventData], Any]] = {

@@ -289,8 +289,9 @@ async def test_attempts_that_failed_are_paid_for_and_a_used_up_budget_stops_the_
         [says(f"Still waiting, try {n}.") for n in range(9)],
         [calls(("get_goal", {})), says("hm")],
         [calls(("work", {"name": "the same file"})), says("I looked.")],
+        [r for n in range(9) for r in (calls(("create_goal", {"objective": f"another {n}"})), says("hm"))],
     ],
-    ids=["the same words", "a changing number", "only get_goal", "one file again and again"],
+    ids=["the same words", "a changing number", "only get_goal", "one file again and again", "other goals"],
 )
 async def test_waiting_in_any_words_is_no_progress(replies: list[Any]) -> None:
     w = await wheel(replies * 9, (StandInTool("work"),))

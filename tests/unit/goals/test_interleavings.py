@@ -80,7 +80,7 @@ async def act(w: Wheel, dice: random.Random, number: int) -> None:
             case 6:
                 await w.goals.clear(None, "human")
                 await still(w)
-                await w.create(f"after {number}")
+                await w.goals.create(Wishes(objective=f"after {number}"), "human")
             case 7:
                 if w.goals.between_rounds:
                     w.goals.stop_between_rounds()
