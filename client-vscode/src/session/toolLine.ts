@@ -3,9 +3,9 @@
 const LONGEST = 160;
 /** The members that say most, the best first. */
 const TELLING = [
+  'pattern',
   'path',
   'argv',
-  'pattern',
   'question',
   'query',
   'objective',
@@ -30,7 +30,9 @@ export function toolLine(args: string): string {
 function membersOf(args: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(args.trim() || '{}');
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+    return typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? (value as Record<string, unknown>)
+      : undefined;
   } catch {
     return undefined;
   }

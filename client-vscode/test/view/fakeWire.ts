@@ -28,7 +28,7 @@ export class FakeWire implements Wire {
     method: M,
     act: (params: Requests[M]['params']) => Requests[M]['result'] | Promise<Requests[M]['result']>,
   ): this {
-    this.answers.set(method, act as Answer);
+    this.answers.set(method, act);
     return this;
   }
 
@@ -78,10 +78,8 @@ export class FakeMemory {
   keys(): readonly string[] {
     return [...this.kept.keys()];
   }
-  get<T>(key: string): T | undefined;
-  get<T>(key: string, otherwise: T): T;
-  get<T>(key: string, otherwise?: T): T | undefined {
-    return (this.kept.get(key) as T | undefined) ?? otherwise;
+  get(key: string, otherwise?: unknown): never {
+    return (this.kept.get(key) ?? otherwise) as never;
   }
   update(key: string, value: unknown): Promise<void> {
     if (value === undefined) this.kept.delete(key);

@@ -165,7 +165,7 @@ describe('the line of a tool card', () => {
     ['{}', ''],
     ['', ''],
     ['not json', 'not json'],
-    ['[1,2]', ''],
+    ['[1,2]', '[1,2]'],
     ['null', 'null'],
     ['{"path":{"a":1}}', ''],
     ['{"question":"a\\nb\\u0000\\u202ec"}', 'a b c'],
