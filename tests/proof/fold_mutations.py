@@ -59,7 +59,7 @@ TWICE: Final = BINDING | {
 
 @lru_cache(maxsize=4)
 def log_of(number: int) -> tuple[ev.Event, ...]:
-    """A log that a simulated session wrote, with a beginning and at least one whole turn behind any change."""
+    """A log that a simulated session wrote, long enough for a whole turn behind any change."""
     name = SHAPE_NAMES[number % len(SHAPE_NAMES)]
     for attempt in range(100):
         played = Story(f"{name} mutated {number} {attempt}", SHAPES[name])

@@ -7,12 +7,15 @@ from typing import Final
 
 from tests.proof.crash_points import crash_case
 from tests.proof.fold_mutations import mutation_case
+from tests.proof.fuzz import fuzz_case
 from tests.proof.layer import Layer
 from tests.proof.life import SHAPES, story
+from tests.proof.machine_rules import machine_case
 from tests.proof.power_cut import power_case
 from tests.proof.process_ends import CASES, end_case
 from tests.proof.secrets_everywhere import secret_case
 from tests.proof.sigkill import kill_case
+from tests.proof.soak import soak_case
 
 
 def _schedule(number: int) -> Counter[str]:
@@ -28,6 +31,14 @@ _ALL: Final = (
         quick=500,
         full=5_000,
         case=mutation_case,
+    ),
+    Layer(
+        name="state-machine",
+        what="A person, a model and fate in any order, beside a plain model of what must come of it",
+        unit="tens of sequences",
+        quick=30,
+        full=300,
+        case=machine_case,
     ),
     Layer(
         name="schedules",
@@ -77,6 +88,23 @@ _ALL: Final = (
         quick=1,
         full=3,
         case=secret_case,
+    ),
+    Layer(
+        name="fuzz",
+        what="Damaged streams, arguments, frames, paths, commands, and texts that pretend to be the host",
+        unit="inputs",
+        quick=1_000,
+        full=50_000,
+        case=fuzz_case,
+    ),
+    Layer(
+        name="soak",
+        what="Fifty turns in a real server: memory, descriptors and threads stay as they were",
+        unit="servers",
+        quick=1,
+        full=20,
+        case=soak_case,
+        alone=True,
     ),
 )
 LAYERS: Final = {layer.name: layer for layer in _ALL}

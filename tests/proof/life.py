@@ -90,28 +90,10 @@ class Story:
             image = store.image()
             self.steps = loop.steps
             self.ledger.end()
-            self._bury(loop, process)
+            buried(loop, process.service)
             store.drop()
             self.files = image
         return died
-
-    def _bury(self, loop: VirtualLoop, process: Process) -> None:
-        """End what is left of a process. What its clean-up does happens where nobody sees it."""
-        loop.die_at = None
-        loop.set_exception_handler(lambda loop, context: None)
-        silenced = logging.root.manager.disable
-        logging.disable()
-        try:
-            with contextlib.suppress(RuntimeError):  # the end of the life may still want to stop the loop
-                loop.run_until_complete(asyncio.sleep(0))
-            for _ in range(9):
-                if asyncio.all_tasks(loop):
-                    loop.run_until_complete(_buried(process))
-            loop.run_until_complete(loop.shutdown_asyncgens())
-            assert not asyncio.all_tasks(loop), "a task cannot be ended"
-        finally:
-            loop.close()
-            logging.disable(silenced)
 
     def close(self) -> None:
         shutil.rmtree(self.files, ignore_errors=True)
@@ -121,8 +103,27 @@ class Story:
             raise Broken("; ".join(dict.fromkeys(self.ledger.broken)))
 
 
-async def _buried(process: Process) -> None:
-    for session in process.service._registry.sessions():
+def buried(loop: VirtualLoop, service: SessionService) -> None:
+    """End what is left of a process. What its clean-up does happens where nobody sees it."""
+    loop.die_at = None
+    loop.set_exception_handler(lambda loop, context: None)
+    silenced = logging.root.manager.disable
+    logging.disable()
+    try:
+        with contextlib.suppress(RuntimeError):  # the end of the life may still want to stop the loop
+            loop.run_until_complete(asyncio.sleep(0))
+        for _ in range(9):
+            if asyncio.all_tasks(loop):
+                loop.run_until_complete(_ended(service))
+        loop.run_until_complete(loop.shutdown_asyncgens())
+        assert not asyncio.all_tasks(loop), "a task cannot be ended"
+    finally:
+        loop.close()
+        logging.disable(silenced)
+
+
+async def _ended(service: SessionService) -> None:
+    for session in service._registry.sessions():
         session.driver.stop()
         session.agent.kill()
     tasks = asyncio.all_tasks() - {asyncio.current_task()}

@@ -21,8 +21,8 @@ from tests.proof.layer import require
 from tests.proof.real_server import RealServer, real_server
 from tests.unit.processes.trees import STUBBORN_TREE, left
 
-GONE_SECONDS: Final = 8.0
-"""Within 2 s says the design; the rest is the machine's, which may be busy."""
+GONE_SECONDS: Final = 30.0
+"""That nothing is left is what counts here; how soon (2 s) is measured by the end-to-end tests."""
 CHILDREN: Final = {
     "plain": "import time; time.sleep(600)",
     "own session": "import os, time; os.setsid() if os.getpgrp() != os.getpid() else 0; time.sleep(600)",

@@ -196,11 +196,12 @@ class Named(Arguments, frozen=True):
 
 
 class DiceTool:
-    """A tool that takes a random time and tells the ledger that its body ran."""
+    """A tool that tells the ledger that its body ran, and takes a random time unless it is `calm`."""
 
     description = "A tool of the proof."
     arguments = Named
     deadline_seconds = 30.0
+    calm = False
 
     def __init__(
         self, name: str, dice: random.Random, ledger: Ledger, mode: CallMode, permit: Permit | None = None
@@ -223,6 +224,8 @@ class DiceTool:
     async def run(self, arguments: Named, context: ToolContext) -> ToolOutcome:
         self._ledger.body(context.call_id)
         self._ledger.require(context.trusted, "a body ran without trust")
+        if self.calm:
+            return ToolOutcome(content=f"done {arguments.name}")
         await asyncio.sleep(self._dice.choice((0.0, 0.01, 1.0, 45.0)) * self._dice.random())
         if self._dice.random() < 0.1:
             raise OSError("the tool itself failed")
