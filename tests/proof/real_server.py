@@ -14,7 +14,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-DEADLINE: Final = 40.0
+DEADLINE: Final = 120.0
 """Seconds for what takes a fraction of one on an idle machine."""
 
 
