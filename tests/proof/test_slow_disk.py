@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from steersman.ports.feed import RecordingFeed
 from steersman.ports.model_double import ScriptedReplies, says
 from steersman.sessions import requests as rq
 from steersman.sessions.service import SessionService
@@ -23,6 +24,8 @@ async def test_a_slow_sync_delays_the_answer_and_never_the_event_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     order: list[str] = []
+    silent = Ledger()
+    silent.end()
     write = SqliteLog._write
 
     def slowly(self: SqliteLog, *arguments: Any) -> Any:
@@ -31,9 +34,9 @@ async def test_a_slow_sync_delays_the_answer_and_never_the_event_loop(
         order.append("durable")
         return head
 
-    parts = services("slow disk", Shape(person={}), Ledger())
+    parts = services("slow disk", Shape(person={}), silent)
     parts.models = ScriptedReplies([says("ok")])
-    service = SessionService(parts, FolderStore(tmp_path), Ledger(), "state")
+    service = SessionService(parts, FolderStore(tmp_path), RecordingFeed(), "state")
     try:
         info = await service.new(rq.NewSession())
         monkeypatch.setattr(SqliteLog, "_write", slowly)
