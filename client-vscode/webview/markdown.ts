@@ -7,7 +7,7 @@ import { iconButton } from './dom';
 import { icon } from './icons';
 
 /** Longer text is shown as it is: what formats it must stay quick. */
-const LONGEST = 60_000;
+const LONGEST = 30_000;
 
 const TAGS = [
   ...['p', 'br', 'hr', 'em', 'strong', 's', 'code', 'pre', 'blockquote', 'ul', 'ol', 'li', 'a'],

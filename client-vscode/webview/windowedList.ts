@@ -78,12 +78,24 @@ export class WindowedList<T> {
     this.draw();
   }
 
-  /** Values were put in front: the eye stays on what it sees. */
-  prepend(values: readonly T[]): void {
-    const fromEnd = this.scroller.scrollHeight - this.scroller.scrollTop;
-    this.reset(values);
-    this.follow(false);
-    this.scroller.scrollTop = this.scroller.scrollHeight - fromEnd;
+  /** The first `before` values are others now, and so many as `after` stand there. The eye stays on what it sees. */
+  replaceFirst(before: number, after: number, values: readonly T[]): void {
+    const anchor = this.anchor();
+    const rows = [...this.rows];
+    this.rows.clear();
+    for (const [place, row] of rows) {
+      if (place < before) row.element.remove();
+      else this.rows.set(place - before + after, row);
+    }
+    this.heights.splice(0, before, ...new Array<undefined>(after));
+    this.values = values;
+    for (const [place, row] of this.rows) {
+      row.update(values[place] as T);
+      row.element.setAttribute('aria-posinset', String(place + 1));
+    }
+    const places = [...this.rows.keys()];
+    if (places.length > 0) this.space({ first: Math.min(...places), end: Math.max(...places) + 1 });
+    this.keep(anchor);
     this.draw();
   }
 

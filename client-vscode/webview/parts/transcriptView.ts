@@ -27,7 +27,7 @@ export class TranscriptView {
   private transcript = new Transcript();
   private readonly changed = new Set<number>();
   private isReplaced = false;
-  private firstSeq: number | undefined;
+  private drawn: readonly Item[] = [];
   private sessionId: string | undefined;
 
   constructor(host: Host) {
@@ -85,7 +85,7 @@ export class TranscriptView {
   }
 
   private forget(): void {
-    this.firstSeq = undefined;
+    this.drawn = [];
     this.context.forget();
     setText(this.readOut, '');
   }
@@ -95,17 +95,18 @@ export class TranscriptView {
     if (this.isReplaced) this.replace(items);
     else this.list.update(items, this.changed);
     this.isReplaced = false;
+    this.drawn = items;
     this.changed.clear();
     this.scroller.setAttribute('aria-busy', String(items.at(-1)?.kind === 'reply'));
   }
 
   /** Another session, or the same with earlier events in front, which must not move the eye. */
   private replace(items: readonly Item[]): void {
-    const first = items[0]?.seq;
-    const isPrepended = this.firstSeq !== undefined && first !== undefined && first < this.firstSeq;
-    if (isPrepended && !this.list.isAtLatest) this.list.prepend(items);
-    else this.list.reset(items);
-    this.firstSeq = first;
+    const known = new Map(items.map(({ seq }, place) => [seq, place]));
+    const before = this.drawn.findIndex(({ seq }) => known.has(seq));
+    const after = known.get(this.drawn[before]?.seq ?? -1);
+    if (after === undefined) this.list.reset(items);
+    else this.list.replaceFirst(before, after, items);
   }
 
   /** A finished reply is read out once, not word by word. */
