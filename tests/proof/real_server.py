@@ -127,6 +127,11 @@ def clean_environment(home: Path, more: Mapping[str, str] | None = None) -> dict
     return kept | places | dict(more or {})
 
 
+def _hears_a_hangup() -> None:
+    """Whoever runs the tests in the background may have told them, and so their children, to ignore it."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @asynccontextmanager
 async def real_server(
     folder: Path,
@@ -142,6 +147,7 @@ async def real_server(
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         env=clean_environment(folder, env),
+        preexec_fn=_hears_a_hangup,
     )
     server = RealServer(process)
     ours = {"protocolVersion": 1, "events": {}}
