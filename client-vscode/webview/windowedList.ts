@@ -36,6 +36,8 @@ export class WindowedList<T> {
   private readonly below = document.createElement('div');
   private readonly heightOf: (element: HTMLElement) => number;
   private isFollowing = true;
+  /** Where the list was last put, or seen. */
+  private top = 0;
 
   constructor(
     private readonly scroller: HTMLElement,
@@ -44,7 +46,11 @@ export class WindowedList<T> {
     this.heightOf = options.heightOf ?? ((element) => element.offsetHeight);
     scroller.append(this.above, this.below);
     scroller.addEventListener('scroll', () => {
-      this.follow(this.isAtEnd());
+      const { scrollTop } = scroller;
+      // The end also moves away when rows come or the list gets smaller. Only who goes up has left it.
+      if (this.isAtEnd()) this.follow(true);
+      else if (scrollTop < this.top - 1) this.follow(false);
+      this.top = scrollTop;
       this.draw();
     });
   }
@@ -213,6 +219,7 @@ export class WindowedList<T> {
       const moved = anchor.element.getBoundingClientRect().top - anchor.top;
       if (Math.abs(moved) >= 1) this.scroller.scrollTop += moved;
     }
+    this.top = this.scroller.scrollTop;
   }
 }
 

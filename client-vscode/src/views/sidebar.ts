@@ -217,7 +217,8 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
     try {
       if (how === 'goal') {
         const { message, ok } = await this.session.goalCommand(text);
-        this.tell(message, !ok, true);
+        // What a command did stands in the card and in the transcript. Only a question has no other answer.
+        if (!ok || isQuestion(text)) this.tell(message, !ok, true);
         this.post({ type: 'sent', send, problem: ok ? undefined : '' });
         return;
       }
@@ -236,3 +237,8 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
 }
 
 const TOO_LATE = 'That was answered already, or is no longer asked.';
+
+/** `/goal` alone asks how the goal stands. */
+function isQuestion(command: string): boolean {
+  return command.trim() === '/goal';
+}

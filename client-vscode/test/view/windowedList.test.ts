@@ -11,15 +11,16 @@ describe('a windowed list', () => {
   let list: WindowedList<string>;
   let made: number;
   let following: boolean[];
+  let height: number;
   /** A place to scroll in, laid out by hand: nothing is laid out here. */
   const layOut = () => {
     const heightOf = (element: Element) =>
       element.tagName === 'DIV' ? parseInt((element as HTMLElement).style.height || '0') : ROW;
     let top = 0;
-    const limit = () => Math.max(0, total() - EYE);
+    const limit = () => Math.max(0, total() - height);
     const total = () => [...scroller.children].reduce((sum, child) => sum + heightOf(child), 0);
     Object.defineProperties(scroller, {
-      clientHeight: { value: EYE },
+      clientHeight: { get: () => height },
       scrollHeight: { get: total },
       scrollTop: { get: () => Math.min(top, limit()), set: (value: number) => (top = Math.max(0, value)) },
     });
@@ -54,6 +55,7 @@ describe('a windowed list', () => {
   beforeEach(() => {
     scroller = document.createElement('div');
     document.body.replaceChildren(scroller);
+    height = EYE;
     layOut();
     made = 0;
     following = [];
@@ -82,6 +84,16 @@ describe('a windowed list', () => {
     list.update(values(101), []);
     expect(texts().at(-1)).toBe('row 100');
     expect(scroller.scrollTop).toBe(scroller.scrollHeight - EYE);
+    expect(following).toEqual([]);
+  });
+
+  it('stays at its end when it gets smaller, and when more comes before the scrolling is told', () => {
+    list.reset(values(100));
+    height = EYE / 2; // a card above it grew
+    scroller.dispatchEvent(new Event('scroll'));
+    list.update(values(120), []);
+    expect(texts().at(-1)).toBe('row 119');
+    expect(scroller.scrollTop).toBe(scroller.scrollHeight - height);
     expect(following).toEqual([]);
   });
 

@@ -14,7 +14,7 @@ const STATES: Record<ToolState, { icon: IconName; words: string; look: string }>
   error: { icon: 'cross', words: 'error', look: 'bad' },
   denied: { icon: 'ban', words: 'denied', look: 'warning' },
   timeout: { icon: 'clock', words: 'took too long', look: 'bad' },
-  aborted: { icon: 'stop', words: 'stopped: what it did is unknown', look: 'warning' },
+  aborted: { icon: 'stop', words: 'stopped', look: 'warning' },
   notRun: { icon: 'ban', words: 'not run', look: 'quiet' },
   unknown: { icon: 'question', words: 'outcome unknown', look: 'warning' },
 };

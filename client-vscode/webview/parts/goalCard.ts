@@ -8,13 +8,6 @@ import { icon } from '../icons';
 import { resultLine } from '../items/records';
 import { amount } from './numbers';
 
-const PHASES: Record<GoalView['phase'], string> = {
-  active: 'active',
-  paused: 'paused',
-  blocked: 'blocked',
-  complete: 'complete',
-};
-
 export class GoalCard {
   readonly element = el('section', { class: 'goal', 'aria-label': 'Goal' });
   private drawn = '';
@@ -150,13 +143,13 @@ export function verbsFor({ phase, activation, checks }: GoalView): [string, Goal
 }
 
 function headOf({ phase, activation, roundsStarted, maxRounds }: GoalView): Node[] {
-  const stands = phase === 'active' ? `${PHASES[phase]}, ${activation}` : PHASES[phase];
   return [
     icon('target'),
     el('strong', {}, 'Goal'),
-    el('span', { class: `badge ${phase} ${activation}` }, stands),
+    el('span', { class: `badge ${phase}` }, phase),
+    phase === 'complete' ? '' : el('span', { class: `badge ${activation}` }, activation),
     el('span', { class: 'rounds' }, `round ${roundsStarted}/${maxRounds}`),
-  ];
+  ].filter((part) => part !== '');
 }
 
 /** Why it does not move, in the server's words. */
