@@ -107,7 +107,7 @@ export class Editor {
     const context = await this.browser.newContext({ viewport: { width: 1280, height: 800 } });
     this.page = await context.newPage();
     this.page.setDefaultTimeout(WAIT_MS);
-    await this.page.goto(this.url);
+    await this.page.goto(this.url, { waitUntil: 'domcontentloaded' });
     await this.page.locator('.monaco-workbench').waitFor();
     return this.page;
   }
@@ -183,7 +183,7 @@ export class Editor {
   }
 
   async reload() {
-    await this.page.reload();
+    await this.page.reload({ waitUntil: 'domcontentloaded' });
     await this.page.locator('.monaco-workbench').waitFor();
   }
 
