@@ -238,6 +238,8 @@ export const editor = {
   diagnostics: new Map<string, Diagnostic[]>(),
   extensions: new Map<string, { isActive: boolean; exports: unknown; activate(): Promise<unknown> }>(),
   contentProviders: new Map<string, { provideTextDocumentContent(uri: { query: string }): Promise<string> }>(),
+  /** Addresses and files that were opened. */
+  opened: [] as string[],
   documents: [] as { uri: Uri; isDirty: boolean; save(): Promise<boolean> }[],
 };
 
@@ -248,6 +250,7 @@ export function reset(): void {
   editor.opensTerminals = true;
   editor.messages.length = 0;
   editor.documents.length = 0;
+  editor.opened.length = 0;
   for (const map of [
     editor.commands,
     editor.context,
@@ -389,6 +392,10 @@ export const window = {
   showInputBox: (_options?: object): Promise<string | undefined> => Promise.resolve(undefined),
   showQuickPick: <T>(_items: readonly T[], _options?: object): Promise<T | undefined> => Promise.resolve(undefined),
   activeTextEditor: undefined as unknown,
+  showTextDocument(uri: Uri): Promise<void> {
+    editor.opened.push(uri.toString());
+    return Promise.resolve();
+  },
   createStatusBarItem: () => ({
     text: '',
     tooltip: '' as unknown,
@@ -437,6 +444,8 @@ export const workspace = {
     return editor.documents;
   },
   onDidSaveTextDocument: documentSaved.event,
+  onDidChangeWorkspaceFolders: new EventEmitter<void>().event,
+  onDidGrantWorkspaceTrust: new EventEmitter<void>().event,
   registerTextDocumentContentProvider(
     scheme: string,
     provider: { provideTextDocumentContent(uri: { query: string }): Promise<string> },
@@ -455,4 +464,10 @@ export const workspace = {
   }),
 };
 
-export const env = { clipboard: { writeText: () => Promise.resolve() } };
+export const env = {
+  clipboard: { writeText: () => Promise.resolve() },
+  openExternal(uri: Uri): Promise<boolean> {
+    editor.opened.push(uri.toString());
+    return Promise.resolve(true);
+  },
+};

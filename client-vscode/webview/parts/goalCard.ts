@@ -143,13 +143,14 @@ export function verbsFor({ phase, activation, checks }: GoalView): [string, Goal
 }
 
 function headOf({ phase, activation, roundsStarted, maxRounds }: GoalView): Node[] {
+  const moves = phase === 'complete' ? [] : [el('span', { class: `badge ${activation}` }, activation)];
   return [
     icon('target'),
     el('strong', {}, 'Goal'),
     el('span', { class: `badge ${phase}` }, phase),
-    phase === 'complete' ? '' : el('span', { class: `badge ${activation}` }, activation),
+    ...moves,
     el('span', { class: 'rounds' }, `round ${roundsStarted}/${maxRounds}`),
-  ].filter((part) => part !== '');
+  ];
 }
 
 /** Why it does not move, in the server's words. */
