@@ -84,16 +84,21 @@ export class WindowedList<T> {
     this.draw();
   }
 
-  /** The first `before` values are others now, and so many as `after` stand there. The eye stays on what it sees. */
+  /**
+   * The first `before` values are others now, and so many as `after` stand there; there may be fewer at the end too.
+   * The eye stays on what it sees.
+   */
   replaceFirst(before: number, after: number, values: readonly T[]): void {
     const anchor = this.anchor();
     const rows = [...this.rows];
     this.rows.clear();
-    for (const [place, row] of rows) {
-      if (place < before) row.element.remove();
-      else this.rows.set(place - before + after, row);
+    for (const [old, row] of rows) {
+      const place = old - before + after;
+      if (old < before || place >= values.length) row.element.remove();
+      else this.rows.set(place, row);
     }
     this.heights.splice(0, before, ...new Array<undefined>(after));
+    this.heights.length = Math.min(this.heights.length, values.length);
     this.values = values;
     for (const [place, row] of this.rows) {
       row.update(values[place] as T);

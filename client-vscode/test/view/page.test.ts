@@ -378,6 +378,16 @@ describe('the transcript on the page', () => {
     expect(page.text('.scroller')).not.toContain('first');
   });
 
+  it('is shorter where the session was cut back', async () => {
+    const page = await pageWith();
+    const log = new Log().turn(1, 'first').turn(2, 'second');
+    page.host.tell({ type: 'events', events: log.events, isAll: true });
+    await drawn();
+    page.host.tell({ type: 'events', events: log.events.slice(0, 3), isAll: true });
+    await drawn();
+    expect(page.all('.words').map(({ textContent }) => textContent)).toEqual(['first']);
+  });
+
   it('keeps a card open while it changes', async () => {
     const page = await pageWith();
     const log = new Log().turn(1, 'hi').call('c1', 'read_file', { path: 'a.py' });

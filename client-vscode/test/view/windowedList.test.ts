@@ -127,6 +127,14 @@ describe('a windowed list', () => {
     expect(texts()[0]).toBe('early 0');
   });
 
+  it('has no rows of values that are gone', () => {
+    list.reset(values(30));
+    list.replaceFirst(0, 0, values(12));
+    expect(texts()).toEqual(values(12));
+    list.replaceFirst(12, 0, []);
+    expect(texts()).toEqual([]);
+  });
+
   it('changes rows in place', () => {
     list.reset(values(10));
     const element = list.shownRows[4]?.element;
