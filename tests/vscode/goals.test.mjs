@@ -1,11 +1,11 @@
 // A goal in a real VS Code: from a red test to verified complete, over a reload, and over a window that is closed.
 import assert from 'node:assert/strict';
 import { after, before, it } from 'node:test';
-import { PYTHON, startEditor, story, until } from './harness.mjs';
+import { startEditor, story, until } from './harness.mjs';
 import { Provider, call, say } from './provider.mjs';
 import { FILES, gate, look, repair, test } from './shop.mjs';
 
-const CHECK = `${PYTHON} -m pytest -q -p no:cacheprovider`;
+const CHECK = 'python -m pytest -q -p no:cacheprovider';
 let editor;
 let provider;
 const step = story(it, () => editor);
@@ -34,6 +34,7 @@ const ask = call(['get_goal', {}]);
 
 step('a goal goes from a red test to verified complete, and a claim before that is refused', async () => {
   await editor.openSidebar();
+  await editor.widenSidebar(150);
   await editor.openFile('cart.py');
   provider.script(
     // The first round claims too early.
@@ -71,7 +72,8 @@ step('a reload in mid-round keeps the phase, disarms the goal, and asks the mode
   await editor.reload();
   open();
   await editor.openSidebar();
-  await editor.goal.getByText('active, disarmed', { exact: true }).waitFor();
+  await editor.goal.getByText('active', { exact: true }).waitFor();
+  await editor.goal.getByText('disarmed', { exact: true }).waitFor();
   await editor.sees('Write a second test');
   assert.equal(provider.requests.length, asked);
 });
@@ -100,7 +102,8 @@ step('a window that is closed in mid-goal leaves no server, and the goal is disa
   await editor.openSidebar();
   await until('only one server is left', () => editor.servers(), (pids) => pids.length === 1 && pids[0] !== servers[0]);
   open();
-  await editor.goal.getByText('active, disarmed', { exact: true }).waitFor();
+  await editor.goal.getByText('active', { exact: true }).waitFor();
+  await editor.goal.getByText('disarmed', { exact: true }).waitFor();
   assert.equal(provider.requests.length, asked);
 });
 

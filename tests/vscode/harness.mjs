@@ -69,12 +69,16 @@ export async function startEditor({ files, machine = {}, trust = false, command 
   write('Machine', {
     'steersman.server.command': command ?? [PYTHON, '-m', 'steersman', 'serve'],
     'steersman.stateDir': state,
-    'steersman.tests.command': [PYTHON, '-m', 'pytest', '-q', '-p', 'no:cacheprovider'],
+    'steersman.tests.command': ['python', '-m', 'pytest', '-q', '-p', 'no:cacheprovider'],
     ...machine,
   });
   const config = path.join(tmp, 'config.yaml');
   fs.writeFileSync(config, 'auth: none\n');
-  const env = { ...process.env, HOME: home, XDG_CONFIG_HOME: home, XDG_DATA_HOME: home, XDG_CACHE_HOME: home, PYTEST_DISABLE_PLUGIN_AUTOLOAD: '1' };
+  // A `python` that has pytest. The editor asks a login shell for the environment of its extensions.
+  const programs = folder('home/bin');
+  fs.writeFileSync(path.join(programs, 'python'), `#!/bin/sh\nexec '${PYTHON}' "$@"\n`, { mode: 0o755 });
+  fs.writeFileSync(path.join(home, '.profile'), `export PATH='${programs}':"$PATH"\n`);
+  const env = { ...process.env, SHELL: '/bin/bash', HOME: home, XDG_CONFIG_HOME: home, XDG_DATA_HOME: home, XDG_CACHE_HOME: home, PYTEST_DISABLE_PLUGIN_AUTOLOAD: '1' };
   for (const name of Object.keys(env)) if (/^(VSCODE_|npm_|NODE_|OPENAI_)/.test(name)) delete env[name];
   const common = [ENTRY, '--config', config, '--user-data-dir', data, '--extensions-dir', extensions];
   execFileSync(NODE, [...common, '--install-extension', VSIX], { env, stdio: 'pipe' });
@@ -137,6 +141,15 @@ export class Editor {
 
   button(name) {
     return this.sidebar.getByRole('button', { name, exact: true });
+  }
+
+  async widenSidebar(by) {
+    const box = await this.page.locator('.part.sidebar').boundingBox();
+    const [x, y] = [box.x + box.width, box.y + box.height / 2];
+    await this.page.mouse.move(x, y);
+    await this.page.mouse.down();
+    await this.page.mouse.move(x + by, y, { steps: 5 });
+    await this.page.mouse.up();
   }
 
   /** Waits for words in the sidebar, wherever they stand. */
@@ -248,8 +261,8 @@ export function story(it, editor) {
         await act();
       } catch (error) {
         failed = name;
-        error.message += `\n--- the sidebar\n${await editor().saying()}\n${editor().logs()}`;
-        throw error;
+        const told = `--- the sidebar\n${await editor().saying()}\n${editor().logs()}`;
+        throw new Error(`${error.message}\n${told}`, { cause: error });
       } finally {
         await editor()?.picture(name.replaceAll(/\W+/g, '-'));
       }
