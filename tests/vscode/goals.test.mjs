@@ -57,7 +57,9 @@ step('a goal goes from a red test to verified complete, and a claim before that 
   await editor.sees('the goal’s check passes');
   const goal = await editor.goal.innerText();
   assert.match(goal, /2\s*(\/|of)\s*20/);
-  assert.match(await editor.words(), /fails/);
+  const words = await editor.words();
+  assert.match(words, /fails/);
+  assert.match(words, /Tests passed/);
   await until('the buffer holds the repair', () => editor.buffer(), (text) => !text.includes('- 1'));
   const asked = provider.requests.length;
   assert.equal(asked, 9, 'a complete goal asks for nothing more');

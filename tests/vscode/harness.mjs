@@ -69,7 +69,7 @@ export async function startEditor({ files, machine = {}, trust = false, command 
   write('Machine', {
     'steersman.server.command': command ?? [PYTHON, '-m', 'steersman', 'serve'],
     'steersman.stateDir': state,
-    'steersman.tests.command': ['python', '-m', 'pytest', '-q', '-p', 'no:cacheprovider'],
+    'steersman.tests.command': [PYTHON, '-m', 'pytest', '-q', '-p', 'no:cacheprovider'],
     ...machine,
   });
   const config = path.join(tmp, 'config.yaml');
