@@ -6,7 +6,7 @@ Each event type has its reducer in one of the `fold_*` modules; this one holds t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Final
 
 import msgspec
@@ -74,6 +74,19 @@ def pass_chunk(state: SessionState, event_seq: int, event_time: int) -> SessionS
         data=ev.AssistantChunk(turn=0, step=0, attempt=1, deltas=[]),
     )
     return fold(state, raise_chunk)
+
+
+def pass_chunks(state: SessionState, rows: Sequence[ev.StoredEvent]) -> SessionState:
+    """The state after a run of chunk rows, as `pass_chunk` on each would give it, at a fraction of the cost.
+
+    Raises LogViolation as `pass_chunk` does; the rows before the one that is refused are not passed either.
+    """
+    seq, time, streaming = state.last_seq, state.last_time, _may_stream(state)
+    for row in rows:
+        if row.seq != seq + 1 or row.time < time or not streaming:
+            return pass_chunk(msgspec.structs.replace(state, last_seq=seq, last_time=time), row.seq, row.time)
+        seq, time = row.seq, row.time
+    return msgspec.structs.replace(state, last_seq=seq, last_time=time)
 
 
 def _may_stream(state: SessionState) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import aclosing
+from itertools import groupby
 
 import msgspec
 
 from steersman.domain import events as ev
-from steersman.domain.fold import empty, fold, pass_chunk
+from steersman.domain.fold import empty, fold, pass_chunk, pass_chunks
 from steersman.domain.state import SessionState
 from steersman.domain.views import Damage
 from steersman.errors import LogViolation, SessionCorrupt
@@ -90,14 +91,21 @@ class _Folding:
 
     def take(self, rows: Sequence[ev.StoredEvent]) -> bool:
         """Fold rows. False when `through` is reached. Raises LogViolation; the state is the one before."""
-        for row in rows:
-            if self.through is not None and row.seq > self.through:
-                return False
-            if row.type == ev.CHUNK:
-                self.state = pass_chunk(self.state, row.seq, row.time)
+        wanted = rows if self.through is None else [row for row in rows if row.seq <= self.through]
+        for is_chunk, run in groupby(wanted, key=_is_chunk):
+            if is_chunk:
+                self._pass([*run])
             else:
-                self._fold(_event(self.state.session_id, row))
-        return True
+                for row in run:
+                    self._fold(_event(self.state.session_id, row))
+        return len(wanted) == len(rows)
+
+    def _pass(self, chunks: Sequence[ev.StoredEvent]) -> None:
+        try:
+            self.state = pass_chunks(self.state, chunks)
+        except LogViolation:
+            for row in chunks:  # up to the one that is refused
+                self.state = pass_chunk(self.state, row.seq, row.time)
 
     def result(self, damaged: Damage | None) -> Loaded:
         return Loaded(
@@ -128,6 +136,10 @@ _LEADS_TO_A_REQUEST = (
     ev.ContextCompacted,
     ev.CompactionFailed,
 )
+
+
+def _is_chunk(row: ev.StoredEvent) -> bool:
+    return row.type == ev.CHUNK
 
 
 def _event(session_id: str, row: ev.StoredEvent) -> ev.Event:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from steersman.domain import events as ev
-from steersman.domain.fold import empty, fold, fold_all, pass_chunk
+from steersman.domain.fold import empty, fold, fold_all, pass_chunk, pass_chunks
 from steersman.domain.messages import Delta, Human, Notice, ToolCall
 from steersman.domain.state import SessionState
 from steersman.domain.usage import Usage
@@ -116,6 +116,27 @@ def test_a_chunk_row_passes_without_its_data() -> None:
     index = next(n for n, e in enumerate(events) if e.type == ev.CHUNK)
     before = folded(events[:index])
     assert pass_chunk(before, events[index].seq, events[index].time) == fold(before, events[index])
+
+
+def test_a_run_of_chunk_rows_passes_as_each_of_them_would() -> None:
+    events = log()
+    index = next(n for n, e in enumerate(events) if e.type == ev.CHUNK)
+    before = folded(events[:index])
+    run = [ev.StoredEvent(seq=index + n, time=9_000 + n, type=ev.CHUNK, data=b"") for n in range(1, 6)]
+    one_by_one = before
+    for row in run:
+        one_by_one = pass_chunk(one_by_one, row.seq, row.time)
+    assert pass_chunks(before, run) == one_by_one
+    assert pass_chunks(before, []) == before
+    for broken in (run[:2] + run[3:], run[::-1], [*run, run[-1]]):
+        with pytest.raises(LogViolation):
+            pass_chunks(before, broken)
+    late = msgspec.structs.replace(run[3], time=0)
+    with pytest.raises(LogViolation, match="time goes back") as refused:
+        pass_chunks(before, [*run[:3], late, run[4]])
+    assert refused.value.seq == run[3].seq
+    with pytest.raises(LogViolation, match="no turn is open"):
+        pass_chunks(folded(log()[:2]), [msgspec.structs.replace(run[0], seq=3)])
 
 
 def test_a_chunk_row_outside_a_step_is_refused() -> None:

@@ -22,8 +22,9 @@ from steersman.errors import (
 from steersman.ports.event_log_memory import MemoryStore
 from steersman.ports.model_double import Gate, ScriptedReplies, says
 from steersman.sessions import requests as rq
+from steersman.sessions.loading import examine
 from tests.unit.loop.harness import until
-from tests.unit.sessions.logs import ID, folded, goal_run, rows_of, stored
+from tests.unit.sessions.logs import ID, edited_run, folded, goal_run, rows_of, stored
 from tests.unit.sessions.test_recovery import rich_run
 from tests.unit.sessions.test_service import Desk
 
@@ -159,3 +160,16 @@ async def test_a_cancelled_repair_is_whole_or_not_done(desk: Desk) -> None:
     await asyncio.sleep(0.01)
     assert desk.store.sessions[ID].kept == []
     assert (await repair(desk, 19)).damaged is None
+
+
+async def test_the_chunks_before_a_broken_one_are_whole(tmp_path: Path) -> None:
+    """They are passed as a run; the one that is refused must not take the others with it."""
+    rows = (await edited_run()).rows
+    first = next(row for row in rows if row.type == "assistant/chunk")
+    later = [replace(row, seq=row.seq + 3) for row in rows if row.seq > first.seq]
+    more = [replace(first, seq=first.seq + n) for n in (1, 2, 3)]
+    more[1] = replace(more[1], time=0)
+    store = await stored([*rows[: first.seq], *more, *later])
+    loaded = await examine(store, ID)
+    assert loaded.damaged is not None
+    assert (loaded.damaged.seq, loaded.state.last_seq) == (first.seq + 2, first.seq + 1)
