@@ -81,7 +81,9 @@ def test_the_samples_of_a_run_work_as_they_stand(
     exported = dict(
         word.split("=", 1) for words in shell_lines() if words[0] == "export" for word in words[1:]
     )
-    runs = [words[1:] for words in shell_lines() if words[0] == "steersman"]
+    ours = [words[1:] for words in shell_lines() if words[0] == "steersman"]
+    runs = [words for words in ours if words[0] == "run"]
+    others = [words for words in ours if words not in runs]
     path = os.pathsep.join([str(Path(sys.executable).parent), clean_env["PATH"]])
     assert runs
     for words in runs:
@@ -90,6 +92,27 @@ def test_the_samples_of_a_run_work_as_they_stand(
         ran = steersman(*words, cwd=folder, env={"PATH": path, **exported})
         assert ran.returncode == 0, ran.stdout + ran.stderr
         assert "run_tests – ok" in ran.stdout
+    assert others
+    for words in others:
+        told = steersman(*words)
+        assert told.returncode == 0, told.stdout + told.stderr
+        assert len(told.stdout.splitlines()) == len(runs)
+
+
+def test_the_extension_is_built_by_scripts_that_exist_and_its_settings_are_its_own() -> None:
+    package = json.loads((ROOT / "client-vscode" / "package.json").read_text(encoding="utf-8"))
+    npm = [words[1:] for words in shell_lines() if words[0] == "npm"]
+    assert [words[:2] for words in npm] == [["--prefix", "client-vscode"]] * 2
+    assert [words[2:] for words in npm] == [["ci"], ["run", "package"]]
+    (install,) = [words for words in shell_lines() if words[0] == "code"]
+    assert install[-1].removeprefix("client-vscode/") in package["scripts"]["package"]
+    named = set(re.findall(r"`(steersman\.\w+\.\w+)`", README))
+    assert named
+    assert named <= package["contributes"]["configuration"]["properties"].keys()
+    keys = {binding["key"] for binding in package["contributes"]["keybindings"]}
+    assert {key.lower() for key in re.findall(r"`(Ctrl\+Alt\+\w)`", README)} <= keys
+    titles = {f"{c['category']}: {c['title']}" for c in package["contributes"]["commands"]}
+    assert set(re.findall(r"\*(Steersman: [^*]+)\*", README)) <= titles
 
 
 @pytest.mark.parametrize("sample", samples("json"))
