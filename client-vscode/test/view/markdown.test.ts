@@ -61,6 +61,11 @@ describe('markdown', () => {
     expect((globalThis as { hacked?: unknown }).hacked).toBeUndefined();
   });
 
+  it('shows HTML as the words that it is, and a picture as its name', () => {
+    expect(render('a <b>c</b>').textContent.trim()).toBe('a <b>c</b>');
+    expect(render('![a cat](https://example.com/cat.png)').textContent).toContain('a cat');
+  });
+
   it('keeps where a link leads to itself, and asks the editor to go there', () => {
     const host = render('[the docs](https://example.com/a?b=c)');
     const link = host.querySelector<HTMLElement>('[role=link]');
