@@ -403,6 +403,36 @@ describe('the transcript on the page', () => {
     expect(page.text('.card.tool')).toContain('the text of a.py');
   });
 
+  const asked = async (name: string, args: unknown) => {
+    const page = await pageWith();
+    page.host.tell({ type: 'events', events: new Log().call('c1', name, args).events, isAll: true });
+    await drawn();
+    page.unfold('.card.tool');
+    return page;
+  };
+
+  it('shows an edit as the lines that go and come', async () => {
+    const edits = [
+      { old_text: 'a\nb\n', new_text: 'a\nc\n' },
+      { old_text: 'd', new_text: '' },
+    ];
+    const page = await asked('edit_file', { path: 'a.py', edits });
+    expect(page.text('.diff .removed')).toBe('− a\n\n− b\n\n− d\n');
+    expect(page.text('.diff .added')).toBe('+ a\n\n+ c\n');
+  });
+
+  it.each([
+    ['edit_file', { path: 'a.py', edits: [null] }, '"edits"'],
+    ['edit_file', { path: 'a.py', edits: 'all' }, '"edits"'],
+    ['edit_file', '{"path": "a.py", cut', 'cut'],
+    ['write_file', { path: 'a.py', content: 'x = 1\n' }, 'x = 1'],
+    ['run_command', { argv: ['make'] }, '"argv"'],
+  ])('shows what was asked for, whatever the model wrote: %s %j', async (name, args, words) => {
+    const page = await asked(name, args);
+    expect(page.all('.diff')).toEqual([]);
+    expect(page.text('.inside pre')).toContain(words);
+  });
+
   it('opens a changed file in the editor', async () => {
     const page = await pageWith();
     const change = { changeId: 'x', callId: 'c1', uri: 'file:///w/a%20b.py', before: '1', after: '2' };

@@ -3,6 +3,7 @@ import { seconds } from '../../src/session/words';
 import type { Change, ToolItem, ToolState } from '../../src/session/items';
 import { button, el, foldable } from '../dom';
 import { icon, type IconName } from '../icons';
+import { askedFor, shortened } from './askedFor';
 import { nameOf, type ItemContext } from './context';
 
 const STATES: Record<ToolState, { icon: IconName; words: string; look: string }> = {
@@ -18,7 +19,6 @@ const STATES: Record<ToolState, { icon: IconName; words: string; look: string }>
   notRun: { icon: 'ban', words: 'not run', look: 'quiet' },
   unknown: { icon: 'question', words: 'outcome unknown', look: 'warning' },
 };
-const LONGEST_OUTPUT = 40_000;
 
 export function toolBody(item: ToolItem, context: ItemContext): Node[] {
   const state = STATES[item.state];
@@ -86,31 +86,12 @@ function changeLine({ uri, what, added, removed }: Change, context: ItemContext)
   );
 }
 
-function inside({ arguments: written, output, verified, error }: ToolItem): Node {
-  const parts = el(
-    'div',
-    { class: 'inside' },
-    el('h4', {}, 'Asked for'),
-    el('pre', { class: 'output' }, pretty(written)),
-  );
+function inside({ name, arguments: written, output, verified, error }: ToolItem): Node {
+  const parts = el('div', { class: 'inside' }, el('h4', {}, 'Asked for'), askedFor(name, written));
   const text = output || (error?.message ?? '');
   if (text) parts.append(el('h4', {}, 'Result'), el('pre', { class: 'output' }, shortened(text)));
   if (verified?.note) parts.append(el('h4', {}, verified.ok ? 'Verified' : 'Not verified'), el('p', {}, verified.note));
   return parts;
-}
-
-function pretty(written: string): string {
-  try {
-    return shortened(JSON.stringify(JSON.parse(written), undefined, 2).replaceAll('\\n', '\n'));
-  } catch {
-    return shortened(written);
-  }
-}
-
-function shortened(text: string): string {
-  return text.length <= LONGEST_OUTPUT
-    ? text
-    : `${text.slice(0, LONGEST_OUTPUT)}\n… the events of the session have all of it`;
 }
 
 function firstLine(text: string): string {
