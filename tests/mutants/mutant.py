@@ -43,6 +43,11 @@ class Mutant:
     def name(self) -> str:
         return self.path.relative_to(HERE).with_suffix("").as_posix()
 
+    @property
+    def area(self) -> str:
+        """What it damages: a folder of `tests/mutants`."""
+        return self.path.parent.name
+
 
 class NotAMutant(Exception):
     """A patch that says nothing: it lacks its words, does not apply, or changes nothing that is tested."""

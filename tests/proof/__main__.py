@@ -5,8 +5,8 @@
     python -m tests.proof schedules --first 317 --count 1
     python -m tests.proof --record                   and put what ran into tests/proof/results.json
 
-The numbers of a later part (`--first`) are added to those of an earlier one in the record. Never runs a
-case that the layer does not have, and never records a run with a failure as a pass.
+A later part (`--first`) stands beside an earlier one in the record, or in its place where they share numbers,
+so no case counts twice; a run from 0 begins the record of its layer anew. A failure is recorded as one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from tests.proof.layer import Layer, Outcome, numbers_of, play
+from tests.proof.layer import Layer, Outcome, play
 from tests.proof.layers import LAYERS
 from tests.proof.results import Machine, Part, load, save
 
@@ -54,7 +54,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(layer: Layer, arguments: argparse.Namespace) -> Outcome:
     whole = layer.quick if arguments.quick else layer.full - arguments.first
     count = arguments.count if arguments.count is not None else whole
-    numbers = numbers_of(layer, count, arguments.first)
+    numbers = range(arguments.first, arguments.first + count)
     until = time.monotonic() + arguments.seconds
     return play(layer, numbers, workers=arguments.workers, until=until)
 
@@ -96,7 +96,8 @@ def _record(layer: Layer, outcome: Outcome, first: int, command: str) -> None:
     )
     record = load()
     known = record.layers.get(layer.name, [])
-    parts = [part, *known] if first else [part]
+    apart = [one for one in known if one.first + one.cases <= first or first + part.cases <= one.first]
+    parts = [part, *apart] if first else [part]
     layers = record.layers | {layer.name: sorted(parts, key=lambda one: one.first)}
     save(msgspec.structs.replace(record, layers={name: layers[name] for name in LAYERS if name in layers}))
 

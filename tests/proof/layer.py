@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import msgspec
 
-CHUNK: Final = 25
 _WORDS: Final = 2000
 
 
@@ -23,7 +22,8 @@ class Layer:
     """`quick` cases run with every change, `full` ones by hand or at night. `case` counts what it saw.
 
     `kept` are the numbers of cases that failed once: they go first, whatever the size. `alone`: the cases
-    measure the machine or share it badly, so they run one after the other.
+    measure the machine or share it badly, so they run one after the other. `chunk` cases go to a process
+    at a time: a chunk that has begun is ended, so what ran is always a range.
     """
 
     name: str
@@ -33,6 +33,7 @@ class Layer:
     full: int
     case: Callable[[int], Mapping[str, int]]
     kept: tuple[int, ...] = ()
+    chunk: int = 1
     alone: bool = False
 
 
@@ -63,7 +64,7 @@ def play(
     With `to_the_end` off, the first failure is enough.
     """
     begun = time.monotonic()
-    chunks = [numbers[n : n + CHUNK] for n in range(0, len(numbers), CHUNK)]
+    chunks = [numbers[n : n + layer.chunk] for n in range(0, len(numbers), layer.chunk)]
     run = _in_processes if workers > 1 and len(chunks) > 1 and not layer.alone else _in_turn
     parts: list[Outcome] = []
     for part in run(layer, chunks, workers, until):
@@ -104,26 +105,19 @@ def _chunk(name: str, numbers: Sequence[int], until: float) -> Outcome:
 def _played(layer: Layer, numbers: Sequence[int], until: float) -> Outcome:
     counts: Counter[str] = Counter()
     failures: list[Failure] = []
-    done = 0
+    if time.monotonic() > until:
+        return Outcome(cases=0, seconds=0.0, counts={}, failures=[])
     previous = logging.root.manager.disable
     logging.disable()  # broken tools and full disks are the point here
     try:
         for number in numbers:
-            if time.monotonic() > until:
-                break
-            done += 1
             try:
                 counts.update(layer.case(number))
             except Exception:
                 failures.append(Failure(number, traceback.format_exc()[-_WORDS:]))
     finally:
         logging.disable(previous)
-    return Outcome(cases=done, seconds=0.0, counts=dict(counts), failures=failures)
-
-
-def numbers_of(layer: Layer, count: int, first: int = 0) -> list[int]:
-    """Kept failures first, then `count` cases from `first`."""
-    return [*layer.kept, *(n for n in range(first, first + count) if n not in layer.kept)]
+    return Outcome(cases=len(numbers), seconds=0.0, counts=dict(counts), failures=failures)
 
 
 def check(layer: Layer, count: int, first: int = 0, step: int = 1) -> dict[str, int]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import Final
 
+from tests.mutants.mutant import mutants, survivors
 from tests.proof.crash_points import crash_case
 from tests.proof.fold_mutations import mutation_case
 from tests.proof.fuzz import fuzz_case
-from tests.proof.layer import Layer
+from tests.proof.layer import Layer, require
 from tests.proof.life import SHAPES, story
 from tests.proof.machine_rules import machine_case
 from tests.proof.power_cut import power_case
@@ -23,6 +24,16 @@ def _schedule(number: int) -> Counter[str]:
     return story(f"{name} {number // len(SHAPES)}", SHAPES[name])
 
 
+_MUTANTS: Final = mutants()
+
+
+def _mutant(number: int) -> Counter[str]:
+    mutant = _MUTANTS[number]
+    missed = survivors(mutant)
+    require(missed is None, f"{mutant.name}: {missed}")
+    return Counter({f"of {mutant.area}": 1})
+
+
 _ALL: Final = (
     Layer(
         name="fold",
@@ -31,6 +42,7 @@ _ALL: Final = (
         quick=500,
         full=5_000,
         case=mutation_case,
+        chunk=100,
     ),
     Layer(
         name="state-machine",
@@ -47,6 +59,7 @@ _ALL: Final = (
         quick=1_000,
         full=80_000,
         case=_schedule,
+        chunk=25,
         kept=(317,),
     ),
     Layer(
@@ -56,6 +69,7 @@ _ALL: Final = (
         quick=310,
         full=5_000,
         case=crash_case,
+        chunk=25,
     ),
     Layer(
         name="power-cut",
@@ -64,6 +78,7 @@ _ALL: Final = (
         quick=50,
         full=1_000,
         case=power_case,
+        chunk=10,
     ),
     Layer(
         name="sigkill",
@@ -96,6 +111,7 @@ _ALL: Final = (
         quick=1_000,
         full=50_000,
         case=fuzz_case,
+        chunk=500,
     ),
     Layer(
         name="soak",
@@ -105,6 +121,14 @@ _ALL: Final = (
         full=20,
         case=soak_case,
         alone=True,
+    ),
+    Layer(
+        name="mutants",
+        what="Deliberate defects, each in a copy of the product: the tests named for it fail",
+        unit="defects",
+        quick=6,
+        full=len(_MUTANTS),
+        case=_mutant,
     ),
 )
 LAYERS: Final = {layer.name: layer for layer in _ALL}

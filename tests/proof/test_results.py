@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import time
+from dataclasses import replace
+
 import pytest
 
 from tests.proof import results
 from tests.proof.__main__ import main
+from tests.proof.layer import play
 from tests.proof.layers import LAYERS
 from tests.proof.results import BEGIN, END, Machine, Part, Record, load, renewed, table
 
@@ -29,9 +33,10 @@ def test_every_layer_of_the_record_is_one_that_there_is() -> None:
 def test_a_part_of_the_full_size_says_so_and_a_failure_is_not_hidden() -> None:
     layer = LAYERS["schedules"]
     assert f"10 schedules of {layer.full:,} | 1,234 commits | none |" in table(part("schedules"))
-    assert "| 1 |" in table(part("schedules", failed=[7]))
+    assert "| 1 | `schedules`: 0–9 |" in table(part("schedules", failed=[7]))
     assert f"| {layer.full:,} schedules |" in table(part("schedules", cases=layer.full))
-    assert f"| {layer.what} | not yet | | |" in table(Record())
+    assert f"| {layer.what} | not yet | | | `schedules` |" in table(Record())
+    assert "Run d on System with 2 CPUs, Python 3, SQLite 3. " in table(part("schedules"))
 
 
 def test_a_readme_without_the_markers_is_told() -> None:
@@ -48,3 +53,11 @@ def test_parts_are_recorded_beside_each_other(tmp_path, monkeypatch, capsys) -> 
     assert [(one.first, one.cases, one.failed) for one in parts] == [(0, 2, []), (300, 1, [])]
     assert parts[1].command == "python -m tests.proof crash-points --first 300 --count 1"
     assert "crash-points: 2 crashes in" in capsys.readouterr().out
+    assert main(["crash-points", "--first", "1", "--count", "3", "--workers", "1", "--record"]) == 0
+    assert [(one.first, one.cases) for one in load().layers["crash-points"]] == [(1, 3), (300, 1)]
+
+
+def test_no_time_is_no_case_and_what_began_is_ended() -> None:
+    layer = LAYERS["crash-points"]
+    assert play(layer, range(3), until=0.0).cases == 0
+    assert play(replace(layer, chunk=2), range(2), until=time.monotonic() + 1e-3).cases == 2
