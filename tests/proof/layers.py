@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections import Counter
 from typing import Final
 
@@ -15,13 +16,28 @@ from tests.proof.machine_rules import machine_case
 from tests.proof.power_cut import power_case
 from tests.proof.process_ends import CASES, end_case
 from tests.proof.secrets_everywhere import secret_case
+from tests.proof.sequences import sequences
 from tests.proof.sigkill import kill_case
 from tests.proof.soak import soak_case
+from tests.unit.goals.machine import GoalMachine
+from tests.unit.goals.orders import order
 
 
 def _schedule(number: int) -> Counter[str]:
     name = list(SHAPES)[number % len(SHAPES)]
     return story(f"{name} {number // len(SHAPES)}", SHAPES[name])
+
+
+def _goal_machine(number: int) -> Counter[str]:
+    return sequences(GoalMachine, number)
+
+
+def _goal_order(number: int) -> Counter[str]:
+    return asyncio.run(order(number))
+
+
+def _long_session(_: int) -> Counter[str]:
+    return soak_case(0, turns=1_000)
 
 
 _MUTANTS: Final = mutants()
@@ -61,6 +77,23 @@ _ALL: Final = (
         case=_schedule,
         chunk=25,
         kept=(317,),
+    ),
+    Layer(
+        name="goal-machine",
+        what="People, the model, crashes and the clock do anything to a goal, beside a plain goal",
+        unit="tens of sequences",
+        quick=30,
+        full=300,
+        case=_goal_machine,
+    ),
+    Layer(
+        name="goal-orders",
+        what="People and the driver cross each other in any order: the person's act wins",
+        unit="orders",
+        quick=500,
+        full=10_000,
+        case=_goal_order,
+        chunk=50,
     ),
     Layer(
         name="crash-points",
@@ -120,6 +153,15 @@ _ALL: Final = (
         quick=1,
         full=20,
         case=soak_case,
+        alone=True,
+    ),
+    Layer(
+        name="long-session",
+        what="A thousand turns in one session of a real server: the same",
+        unit="session",
+        quick=0,
+        full=1,
+        case=_long_session,
         alone=True,
     ),
     Layer(

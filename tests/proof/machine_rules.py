@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import Any, Final
+from typing import Any
 
-from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
-    get_state_machine_test,
     invariant,
     precondition,
     rule,
@@ -18,10 +16,7 @@ from hypothesis.stateful import (
 from steersman.sessions import requests as rq
 from tests.proof.invariants import broken_by
 from tests.proof.machine import Plain, Session
-
-EXAMPLES: Final = 10
-"""Sequences of one case."""
-_LONG_FROM: Final = 30
+from tests.proof.sequences import sequences
 
 
 class SessionMachine(RuleBasedStateMachine):
@@ -148,16 +143,4 @@ class SessionMachine(RuleBasedStateMachine):
 
 
 def machine_case(number: int) -> Counter[str]:
-    """Some sequences of rules, of 40 steps each in the first cases and 60 in the others."""
-    steps = 40 if number < _LONG_FROM else 60
-    how = settings(
-        max_examples=EXAMPLES,
-        stateful_step_count=steps,
-        deadline=None,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-        phases=[Phase.generate],
-        print_blob=False,
-    )
-    seed(number)(get_state_machine_test(SessionMachine, settings=how))()
-    return Counter(sequences=EXAMPLES)
+    return sequences(SessionMachine, number)
