@@ -8,6 +8,8 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import Final
 
 from steersman.domain import events as ev
@@ -31,6 +33,7 @@ from steersman.ports.process import ProcessSpec, TestRun
 from steersman.tools.base import ToolContext
 from steersman.tools.paths import resolve
 from steersman.tools.patterns import matcher
+from steersman.tools.unsaved import save_all, unsaved_note
 
 ORDER: Final = ("file", "diagnostics", "command", "tests", "judge", "user")
 COMMAND_SECONDS: Final = 600.0
@@ -68,10 +71,8 @@ async def _run(check: Check, check_id: str, context: ToolContext) -> tuple[Check
     match check:
         case FileCheck():
             return await _file(check, context)
-        case CommandCheck():
-            return await _command(check, context)
-        case TestsCheck():
-            return await _tests(check, context)
+        case CommandCheck() | TestsCheck():
+            return await _on_the_disk(check, context)
         case DiagnosticsCheck():
             return await client_checks.diagnostics(check, context)
         case UserCheck():
@@ -112,6 +113,26 @@ def _holds(text: str, pattern: str, *, unsure: bool) -> bool:
     if len(text) <= wanted.searched:
         return re.search(pattern, text, re.MULTILINE) is not None
     return unsure and any(len(line) > wanted.searched for line in lines)
+
+
+async def _on_the_disk(check: CommandCheck | TestsCheck, context: ToolContext) -> tuple[CheckStatus, str]:
+    """A run reads the disk, so it proves nothing while a change of this goal is only in a buffer."""
+    left = await save_all(context, ask=True)
+    ours = tuple(path for path in left if path in _changed(context))
+    if ours:
+        return "fail", f"Not run. {unsaved_note(ours, context)} Have them saved, then claim again."
+    run = _command(check, context) if isinstance(check, CommandCheck) else _tests(check, context)
+    status, evidence = await run
+    return status, "\n".join(filter(None, (unsaved_note(left, context), evidence)))
+
+
+def _changed(context: ToolContext) -> set[Path]:
+    """The real paths that were changed in this goal, as far as they are still in the workspace."""
+    paths: set[Path] = set()
+    for uri in context.state.goals.changed:
+        with suppress(ToolFailed):
+            paths.add(resolve(uri, context.editor.folders()).path)
+    return paths
 
 
 async def _command(check: CommandCheck, context: ToolContext) -> tuple[CheckStatus, str]:

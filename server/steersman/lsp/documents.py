@@ -33,6 +33,7 @@ class OpenDocument:
         self.buffer = buffer
         self.touched = 0
         self.changed_since_save = False
+        self.saves = 0
         self._seen: Document | None = None
 
     @property
@@ -130,6 +131,7 @@ class OpenDocuments:
         if params.text is not None and params.text != saved.buffer.text:
             saved.buffer = LineBuffer(params.text, self.encoding)
         saved.changed_since_save = False
+        saved.saves += 1
         self._tell(saved)
 
     def did_close(self, params: types.DidCloseTextDocumentParams) -> None:

@@ -15,12 +15,12 @@ from steersman.errors import ToolFailed
 from steersman.lsp import disk, workspace_edit
 from steersman.lsp.abilities import ClientAbilities
 from steersman.lsp.channel import ClientChannel
-from steersman.lsp.client_messages import SAVE
 from steersman.lsp.documents import OpenDocuments
 from steersman.lsp.folders import WorkspaceFolders
 from steersman.lsp.outcome import Answer, EditCheck, PathCheck, answer_of
+from steersman.lsp.saving import Saving
 from steersman.lsp.unsaved import UnsavedDocuments
-from steersman.lsp.uris import path_key, path_of_uri, real_path, uri_of_path
+from steersman.lsp.uris import path_key, uri_of_path
 from steersman.ports.editor import (
     Applied,
     Change,
@@ -56,6 +56,7 @@ class LspEditor:
         self._timeout = request_timeout_seconds
         self._settle = settle_seconds
         self._unsaved = UnsavedDocuments(documents)
+        self._saving = Saving(channel, abilities, self._unsaved, self.uri_of, request_timeout_seconds)
         self._one_at_a_time = asyncio.Lock()
 
     def folders(self) -> tuple[Folder, ...]:
@@ -94,17 +95,10 @@ class LspEditor:
         return self._unsaved.paths()
 
     async def save(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
-        if "save" not in self._abilities.extension or not paths:
-            return ()
-        params = {"uris": [self.uri_of(path) for path in paths]}
-        try:
-            result = await self._channel.call(SAVE, params, timeout=self._timeout)
-        except Exception:  # an error or no answer: nothing was saved as far as anyone told
-            return ()
-        told = result.get("saved") if isinstance(result, dict) else None
-        named = [path_of_uri(uri) for uri in told if isinstance(uri, str)] if isinstance(told, list) else []
-        saved = {path_key(real_path(path)) for path in named if path is not None}
-        return tuple(path for path in paths if path_key(path) in saved)
+        return await self._saving.save(paths)
+
+    async def ask_to_save(self, paths: tuple[Path, ...]) -> None:
+        await self._saving.ask(paths)
 
     # Each kind of change: look at what is true now, send or write, look again.
 

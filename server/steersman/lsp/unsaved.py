@@ -31,6 +31,11 @@ class UnsavedDocuments:
         unsaved = (opened for opened in self._documents.files() if known[opened.uri][1])
         return tuple(dict.fromkeys(opened.document().path for opened in unsaved))
 
+    def marks(self, paths: tuple[Path, ...]) -> frozenset[tuple[Path, int]]:
+        """These documents with how often each was saved: another mark tells that it was, since."""
+        found = ((path, self._documents.find(path)) for path in paths)
+        return frozenset((path, opened.saves) for path, opened in found if opened is not None)
+
 
 def _differs(opened: OpenDocument, path: Path) -> bool:
     try:

@@ -115,3 +115,7 @@ class EditorPort(Protocol):
     async def save(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
         """Ask the editor to save; the paths that it saved (none where it does not offer that)."""
         ...
+
+    async def ask_to_save(self, paths: tuple[Path, ...]) -> None:
+        """Ask the person to save, where the editor cannot be asked to. Ends soon, whatever comes of it."""
+        ...

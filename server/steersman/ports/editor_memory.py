@@ -57,6 +57,9 @@ class MemoryEditor:
         self.formatter: Callable[[str], str] | None = None
         self.meanwhile: Callable[[], None] | None = None
         self.saves = True
+        self.person_is_there = False
+        """Somebody saves when asked to."""
+        self.asked_to_save: list[tuple[Path, ...]] = []
 
     def open(self, path: Path, text: str | None = None, uri: str | None = None) -> OpenDocument:
         """Open a file, by default with the disk's text; a given text is unsaved."""
@@ -110,6 +113,15 @@ class MemoryEditor:
     async def save(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
         if not self.saves:
             return ()
+        return self.person_saves(paths)
+
+    async def ask_to_save(self, paths: tuple[Path, ...]) -> None:
+        if not self.saves:
+            self.asked_to_save.append(paths)
+            if self.person_is_there:
+                self.person_saves(paths)
+
+    def person_saves(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
         for path in paths:
             path.write_bytes(self.open_documents[path].text.encode())
         return paths

@@ -36,3 +36,6 @@ class SessionEditor:
 
     async def save(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
         return await self._editor.save(paths)
+
+    async def ask_to_save(self, paths: tuple[Path, ...]) -> None:
+        await self._editor.ask_to_save(paths)

@@ -16,7 +16,7 @@ from steersman.tools import permission
 from steersman.tools.base import Arguments, Permit, Refuse, ToolContext, ToolOutcome
 from steersman.tools.paths import display, locate, real
 from steersman.tools.programs import can_hide_failure
-from steersman.tools.unsaved import save_all
+from steersman.tools.unsaved import save_all, unsaved_note
 
 _DEFAULT_SECONDS: Final = 120.0
 _MOST_SECONDS: Final = 3600
@@ -53,7 +53,7 @@ class RunCommand:
     async def run(self, arguments: RunCommandArguments, context: ToolContext) -> ToolOutcome:
         """Run it. Raises ToolFailed: `INVALID_ARGUMENTS`, `NOT_FOUND` for an unusable `cwd`."""
         cwd = _folder(context, arguments.cwd)
-        note = await save_all(context)
+        note = unsaved_note(await save_all(context), context)
         if not context.trusted:
             raise ToolFailed("DENIED", "the workspace is no longer trusted: nothing was run")
         spec = ProcessSpec(

@@ -17,7 +17,7 @@ from steersman.ports.editor import Folder
 from steersman.ports.process import TestRun
 from steersman.tools import files, permission
 from steersman.tools.base import Allow, Arguments, Ask, Permit, Refuse, ToolContext, ToolOutcome
-from steersman.tools.unsaved import save_all
+from steersman.tools.unsaved import save_all, unsaved_note
 
 _LISTED: Final = 20
 _MESSAGE: Final = 1500
@@ -65,7 +65,7 @@ class RunTests:
     async def run(self, arguments: RunTestsArguments, context: ToolContext) -> ToolOutcome:
         """Run them. Raises ToolFailed for files that cannot be selected."""
         folder, selection = _selected(context, arguments)
-        note = await save_all(context)
+        note = unsaved_note(await save_all(context, ask=True), context)
         if not context.trusted:
             raise ToolFailed("DENIED", "the workspace is no longer trusted: no test was run")
         receipt = await context.tests.run_tests(
