@@ -114,3 +114,20 @@ step('clearing asks once more, and forgets the goal', async () => {
   await editor.goal.getByRole('button', { name: 'Clear', exact: true }).click();
   await editor.goal.waitFor({ state: 'hidden' });
 });
+
+step('a check reads what the buffer holds, though nothing was saved and no tests were run before', async () => {
+  const header = { old_text: 'def total', new_text: '# Sums of carts.\ndef total' };
+  provider.script(
+    call(['edit_file', { path: 'cart.py', edits: [header] }]),
+    (messages) => {
+      assert.match(editor.onDisk('cart.py'), /^def total/, 'an edit is the person’s to save until something reads the disk');
+      return ask;
+    },
+    complete,
+    say('The cart says what it is.'),
+  );
+  await editor.write('/goal Say what the cart is --check "grep -q Sums cart.py" --rounds 3');
+  await editor.goal.getByText('complete', { exact: true }).first().waitFor();
+  await editor.sees('The cart says what it is.');
+  assert.match(editor.onDisk('cart.py'), /^# Sums of carts/);
+});

@@ -179,6 +179,10 @@ export class Editor {
     return (await this.page.locator('.editor-instance .view-lines').first().innerText()).replaceAll('\u00a0', ' ');
   }
 
+  onDisk(name) {
+    return fs.readFileSync(path.join(this.work, name), 'utf8');
+  }
+
   async openFile(name) {
     const box = this.page.locator('.quick-input-widget input.input');
     await this.page.keyboard.press('Control+P');
