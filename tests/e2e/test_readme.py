@@ -161,7 +161,8 @@ def test_the_editor_sample_works_in_a_real_neovim(tmp_path: Path, clean_env: dic
     (folder / "a.py").write_text("x = 1\n", encoding="utf-8")
     (sample,) = samples("lua")
     edit = call("edit_file", path="a.py", edits=[{"old_text": "x = 1", "new_text": "x = 2"}])
-    scripted = script(tmp_path / "script.jsonl", edit, {"text": "All done."})
+    look = call("run_command", argv=["cat", "a.py"])
+    scripted = script(tmp_path / "script.jsonl", edit, {"text": "All done."}, look, {"text": "All saved."})
     program = tmp_path / "init.lua"
     program.write_text(NEOVIM.format(sample=sample, script=scripted, file=folder / "a.py"), encoding="utf-8")
     path = os.pathsep.join([str(Path(sys.executable).parent), clean_env["PATH"]])
@@ -179,10 +180,17 @@ def test_the_editor_sample_works_in_a_real_neovim(tmp_path: Path, clean_env: dic
     assert ran.returncode == 0, said
     assert "BUFFER x = 2" in said
     assert "All done." in said
+    assert "DISK x = 1" in said, "an edit is the person's to save until something reads the disk"
+    assert "SAVED x = 2" in said
+    assert "There is no goal" in said
+    assert "Make x three." in said
 
 
 NEOVIM = """\
-vim.lsp.config('steersman', {{ init_options = {{ scriptedModel = '{script}' }} }})
+local commands = {{ {{ argv = {{ 'cat' }}, decision = 'allow' }} }}
+vim.lsp.config('steersman', {{
+  init_options = {{ scriptedModel = '{script}', permissions = {{ commands = commands }} }},
+}})
 {sample}
 local told = {{}}
 vim.notify = function(text) table.insert(told, text) end
@@ -191,9 +199,23 @@ vim.bo.filetype = 'python'
 local function attached() return (vim.lsp.get_clients({{ name = 'steersman' }})[1] or {{}}).initialized end
 assert(vim.wait(20000, attached, 20), 'not attached')
 vim.cmd('Steersman make x two')
-assert(vim.wait(20000, function() return vim.tbl_contains(told, 'completed') end, 20), vim.inspect(told))
+local function waits_for(text)
+  local function is_told() return vim.iter(told):any(function(one) return one:find(text, 1, true) ~= nil end) end
+  assert(vim.wait(20000, is_told, 20), text .. vim.inspect(told))
+end
+waits_for('completed')
 vim.cmd('SteersmanStop')
 print('BUFFER ' .. vim.api.nvim_buf_get_lines(0, 0, 1, false)[1])
+print('DISK ' .. vim.fn.readfile('{file}')[1])
+told = {{ table.concat(told, '|') }}
+vim.cmd('Steersman look at it')
+waits_for('All saved.')
+print('SAVED ' .. vim.fn.readfile('{file}')[1])
+vim.cmd('Goal')
+waits_for('no goal')
+vim.cmd('Goal Make x three. --rounds 2')
+waits_for('Make x three.')
+vim.cmd('Goal clear')
 print(table.concat(told, '|'))
 local client = vim.lsp.get_clients({{ name = 'steersman' }})[1]
 client:stop()
