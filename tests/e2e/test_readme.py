@@ -200,7 +200,8 @@ local function attached() return (vim.lsp.get_clients({{ name = 'steersman' }})[
 assert(vim.wait(20000, attached, 20), 'not attached')
 vim.cmd('Steersman make x two')
 local function waits_for(text)
-  local function is_told() return vim.iter(told):any(function(one) return one:find(text, 1, true) ~= nil end) end
+  local function holds(one) return one:find(text, 1, true) ~= nil end
+  local function is_told() return vim.iter(told):any(holds) end
   assert(vim.wait(20000, is_told, 20), text .. vim.inspect(told))
 end
 waits_for('completed')
