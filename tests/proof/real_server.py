@@ -103,7 +103,9 @@ class RealServer:
         elif "method" in message and "id" in message:
             self._send({"jsonrpc": "2.0", "id": message["id"], "result": None})
         elif message.get("id") in self._answers:
-            self._answers.pop(message["id"]).set_result(message)
+            asked = self._answers.pop(message["id"])
+            if not asked.done():  # who asked may have given up
+                asked.set_result(message)
 
 
 def _frame(unread: bytearray) -> Any:
