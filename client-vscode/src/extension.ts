@@ -4,6 +4,7 @@ import { editorCommands } from './commands/editorContext';
 import { eventCommands } from './commands/events';
 import { goalCommands } from './commands/goals';
 import { serverCommands } from './commands/server';
+import { sessionCareCommands } from './commands/sessionCare';
 import { sessionCommands } from './commands/sessions';
 import { turnCommands } from './commands/turns';
 import { ContextKeys } from './common/contextKeys';
@@ -18,6 +19,7 @@ import { serverRequestHandlers } from './lsp/serverRequests';
 import { CurrentSession } from './session/current';
 import { WaitingRoom } from './session/waiting';
 import { TestRunner } from './tests/runner';
+import { KeptDraft } from './views/draft';
 import { Sidebar } from './views/sidebar';
 
 let running: Server | undefined;
@@ -32,7 +34,8 @@ export function activate(context: vscode.ExtensionContext): void {
   });
   const server = new Server(log, serverRequestHandlers(waiting, runs, tests), () => key.get());
   const session = new CurrentSession(server, context.workspaceState, () => vscode.workspace.workspaceFolders?.[0]?.uri);
-  const sidebar = new Sidebar(context.extensionUri, session, waiting, server, log);
+  const draft = new KeptDraft(context.workspaceState);
+  const sidebar = new Sidebar(context.extensionUri, session, waiting, server, draft, log);
   const statusBar = new StatusBar();
   const contextKeys = new ContextKeys();
   running = server;
@@ -53,11 +56,13 @@ export function activate(context: vscode.ExtensionContext): void {
     server,
     session,
     sidebar,
+    draft,
     statusBar,
     new WaitingNotices(waiting, sidebar),
     new ServerNotices(server, log),
     vscode.window.registerWebviewViewProvider('steersman.sidebar', sidebar),
     sessionCommands(server, session),
+    sessionCareCommands(server, session),
     turnCommands(session, sidebar),
     goalCommands(session, sidebar),
     editorCommands(session, sidebar),

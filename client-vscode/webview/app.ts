@@ -1,6 +1,6 @@
 // The page: its parts, in the order of the eye and of the Tab key, and who is told what.
 import type { ToPage, ViewState } from '../src/views/messages';
-import { el, setText, show } from './dom';
+import { el, keepFocus, setText, show } from './dom';
 import { Frame } from './frame';
 import type { Host } from './host';
 import { Composer } from './parts/composer';
@@ -25,10 +25,18 @@ export class App {
   private readonly footer = new Footer();
   private state: ViewState | undefined;
   private readonly frame = new Frame(() => {
-    this.draw();
+    keepFocus(
+      () => {
+        this.draw();
+      },
+      () => {
+        this.composer.focus();
+      },
+    );
   });
 
-  constructor(root: HTMLElement, host: Host) {
+  constructor(root: HTMLElement, editor: Host) {
+    const host = this.acting(editor);
     this.notices = new Notices(host);
     this.goal = new GoalCard(host);
     this.transcript = new TranscriptView(host);
@@ -56,6 +64,19 @@ export class App {
     host.post({ type: 'ready' });
   }
 
+  /** What went wrong before is no word about what a person does now. */
+  private acting(editor: Host): Host {
+    return {
+      post: (message) => {
+        if (message.type !== 'ready' && message.type !== 'draft') this.notices.forgetProblem();
+        editor.post(message);
+      },
+      onMessage: (listener) => {
+        editor.onMessage(listener);
+      },
+    };
+  }
+
   private receive(message: ToPage): void {
     switch (message.type) {
       case 'state':
@@ -67,7 +88,8 @@ export class App {
         this.frame.ask();
         break;
       case 'sent':
-        this.composer.sent(message.send, message.problem);
+        if (message.send === 0) this.goal.saved(message.problem === undefined);
+        else this.composer.sent(message.send, message.problem);
         break;
       case 'told':
         this.notices.tell(message.words, message.isProblem, message.isMarkdown);
@@ -77,6 +99,9 @@ export class App {
         break;
       case 'attach':
         this.composer.attach(message.item);
+        break;
+      case 'draft':
+        this.composer.restore(message.draft);
         break;
     }
   }

@@ -45,6 +45,20 @@ export function show(element: HTMLElement, isShown: boolean): void {
   element.hidden = !isShown;
 }
 
+/** Does what may take away the element with the focus. Who was there with the keyboard is then at `instead`, not nowhere. */
+export function keepFocus(act: () => void, instead: () => void): void {
+  const { activeElement: before } = document;
+  const hadFocus = document.hasFocus() && before !== null && before !== document.body;
+  act();
+  const { activeElement: now } = document;
+  const isNowhere = now === null || now === document.body || (now === before && isGone(now));
+  if (hadFocus && isNowhere) instead();
+}
+
+function isGone(element: Element): boolean {
+  return !element.isConnected || element.closest('[hidden]') !== null || element.matches(':disabled');
+}
+
 /** What can be folded open. Its inside is made when it is opened first. */
 export function foldable(
   head: (Node | string)[],

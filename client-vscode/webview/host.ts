@@ -1,25 +1,12 @@
-// The way to the editor, and what the page may keep there over being hidden.
-import type { ContextItem } from '../src/lsp/protocol';
+// The way to the editor.
 import type { FromPage, ToPage } from '../src/views/messages';
-
-/** What a person has written and not sent. */
-export interface Draft {
-  text: string;
-  context: ContextItem[];
-}
 
 export interface Host {
   post(message: FromPage): void;
   onMessage(listener: (message: ToPage) => void): void;
-  readonly draft: Draft;
-  keep(draft: Draft): void;
 }
 
-declare function acquireVsCodeApi(): {
-  postMessage(message: FromPage): void;
-  getState(): Draft | undefined;
-  setState(draft: Draft): void;
-};
+declare function acquireVsCodeApi(): { postMessage(message: FromPage): void };
 
 export function editorHost(): Host {
   const api = acquireVsCodeApi();
@@ -31,10 +18,6 @@ export function editorHost(): Host {
       window.addEventListener('message', ({ data }: MessageEvent<ToPage>) => {
         listener(data);
       });
-    },
-    draft: api.getState() ?? { text: '', context: [] },
-    keep: (draft) => {
-      api.setState(draft);
     },
   };
 }

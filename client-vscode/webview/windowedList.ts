@@ -38,6 +38,8 @@ export class WindowedList<T> {
   private isFollowing = true;
   /** Where the list was last put, or seen. */
   private top = 0;
+  /** Its size, and that of what is in it, when it was last put there. */
+  private size = '';
 
   constructor(
     private readonly scroller: HTMLElement,
@@ -47,9 +49,10 @@ export class WindowedList<T> {
     scroller.append(this.above, this.below);
     scroller.addEventListener('scroll', () => {
       const { scrollTop } = scroller;
-      // The end also moves away when rows come or the list gets smaller. Only who goes up has left it.
+      // The end also moves away when rows come or the list gets smaller, and a list that gets larger and smaller again
+      // goes up by itself. Only who goes up in a list that stays as it is has left its end.
       if (this.isAtEnd()) this.follow(true);
-      else if (scrollTop < this.top - 1) this.follow(false);
+      else if (scrollTop < this.top - 1 && this.sizeNow() === this.size) this.follow(false);
       this.top = scrollTop;
       this.draw();
     });
@@ -225,6 +228,11 @@ export class WindowedList<T> {
       if (Math.abs(moved) >= 1) this.scroller.scrollTop += moved;
     }
     this.top = this.scroller.scrollTop;
+    this.size = this.sizeNow();
+  }
+
+  private sizeNow(): string {
+    return `${this.scroller.clientHeight} ${this.scroller.scrollHeight}`;
   }
 }
 

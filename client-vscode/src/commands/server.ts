@@ -1,6 +1,7 @@
 // Commands about the server itself: restart, log, settings, and the model's key.
 import * as vscode from 'vscode';
 import type { Key } from '../common/key';
+import { openSettings } from '../common/settingsPage';
 import type { Server } from '../lsp/server';
 import type { CurrentSession } from '../session/current';
 import { confirmed, register } from './register';
@@ -20,7 +21,7 @@ export function serverCommands(
     'log.show': () => {
       log.show();
     },
-    'settings.open': () => vscode.commands.executeCommand('workbench.action.openSettings', '@ext:steersman.steersman'),
+    'settings.open': () => openSettings('@ext:steersman.steersman'),
     'key.set': async () => {
       const text = await vscode.window.showInputBox({
         title: "The model's key",

@@ -9,6 +9,7 @@ export class ContextKeys {
   show(server: ServerState, info: SessionInfo | undefined): void {
     this.set('server', server);
     this.set('hasSession', info !== undefined);
+    this.set('damaged', Boolean(info?.damaged));
     this.set('readOnly', info?.readOnly ?? false);
     this.set('running', info !== undefined && info.state !== 'idle');
     this.set('hasGoal', Boolean(info?.goal));

@@ -24,6 +24,13 @@ const START_MS = 30_000;
 const BROKEN_MESSAGES = 3;
 const MESSAGE_OF_STOP = "Steersman's server is not running.";
 
+/** The library's client, which logs what fails. What a person is told about it is ours to say. */
+class QuietClient extends LanguageClient {
+  override error(message: string, data?: unknown): void {
+    super.error(message, data, false);
+  }
+}
+
 /** One run of the server. */
 interface Life {
   client: LanguageClient;
@@ -162,7 +169,7 @@ export class Server implements Wire, vscode.Disposable {
       over: false,
       brokenMessages: 0,
       process: undefined,
-      client: new LanguageClient(
+      client: new QuietClient(
         'steersman',
         'Steersman',
         () => this.spawn(life, argv),

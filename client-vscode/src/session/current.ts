@@ -98,12 +98,17 @@ export class CurrentSession implements vscode.Disposable {
     });
   }
 
-  newSession(): Promise<void> {
+  newSession(folder = this.folder()): Promise<void> {
     return this.become(async () => {
-      const folder = this.folder();
       const params = folder ? { workspaceFolder: folder.toString() } : {};
       return { info: await this.wire.request('steersman/session/new', params) };
     });
+  }
+
+  /** Shows a copy of the session as it is now; what either does from here on is its own. */
+  fork(): Promise<void> {
+    const here = this.here();
+    return this.become(async () => ({ info: await this.wire.request('steersman/session/fork', here) }));
   }
 
   open(sessionId: string): Promise<void> {

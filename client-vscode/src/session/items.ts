@@ -109,6 +109,8 @@ export interface LineItem extends Base {
 
 export interface EndItem extends Base {
   readonly kind: 'end';
+  /** What a person can do about it here. */
+  readonly remedy?: 'setKey' | 'setModel';
   readonly tone: Tone;
   readonly words: string;
   readonly durationMs: number | undefined;

@@ -50,7 +50,7 @@ function whyOnlyRead(error: unknown): string | undefined {
     case 'sessionLocked':
       return 'Another window or program has this session open. Close it there, then open it here again.';
     case 'sessionCorrupt':
-      return `Its log is damaged: ${wordsOf(error)}`;
+      return wordsOf(error); // the server says that it is damaged, and where
     case 'workspaceMismatch':
       return 'It belongs to another folder. Open that folder to go on with it.';
     default:

@@ -8,6 +8,7 @@ import {
   endWords,
   goalWords,
   heldWords,
+  remedyOf,
   retryWords,
   unansweredWords,
   verdictWords,
@@ -179,7 +180,7 @@ const TELLERS: { readonly [T in keyof Events]: Teller<T> | null } = {
     told.written('interrupted');
     const startedAt = told.turn(undefined);
     const durationMs = startedAt === undefined ? undefined : at.time - startedAt;
-    told.add({ kind: 'end', seq: at.seq, time: at.time, durationMs, ...endWords(data) });
+    told.add({ kind: 'end', seq: at.seq, time: at.time, durationMs, ...endWords(data), ...remedyOf(data) });
   },
   'step/start': null,
   'step/end': (told) => {

@@ -9,7 +9,7 @@ import type {
   QuestionAnswered,
   TurnEnd,
 } from '../lsp/protocol';
-import type { Tone } from './items';
+import type { EndItem, Tone } from './items';
 import { shortened } from './toolLine';
 
 interface Told {
@@ -100,6 +100,13 @@ export function endWords({ reason }: TurnEnd): Told {
     default:
       return { words: `Ended (${String((reason as { kind?: unknown }).kind)})`, tone: 'quiet' };
   }
+}
+
+/** What helps against an end, by the code of its error; nothing where only the provider or time can. */
+export function remedyOf({ reason }: TurnEnd): Pick<EndItem, 'remedy'> {
+  if (reason.kind !== 'error') return {};
+  if (reason.code === 'auth') return { remedy: 'setKey' };
+  return reason.code === 'not-found' || reason.code === 'bad-request' ? { remedy: 'setModel' } : {};
 }
 
 const RETRY_CODES = {

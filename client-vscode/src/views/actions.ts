@@ -1,13 +1,13 @@
 // What the page's buttons do in the editor. Each is one of a fixed list; nothing of the page becomes a command.
 import * as vscode from 'vscode';
-import type { Wire } from '../lsp/wire';
 import type { CurrentSession } from '../session/current';
+import { openSettings } from '../common/settingsPage';
 import { isWebAddress, type Action } from './messages';
 
-export async function act(action: Action, session: CurrentSession, wire: Wire): Promise<void> {
+export async function act(action: Action, session: CurrentSession): Promise<void> {
   switch (action) {
     case 'newSession':
-      await session.newSession();
+      await vscode.commands.executeCommand('steersman.session.new');
       break;
     case 'openSession':
       await vscode.commands.executeCommand('steersman.session.open');
@@ -22,7 +22,7 @@ export async function act(action: Action, session: CurrentSession, wire: Wire): 
       await vscode.commands.executeCommand('steersman.log.show');
       break;
     case 'setModel':
-      await vscode.commands.executeCommand('workbench.action.openSettings', 'steersman.model');
+      await openSettings('steersman.model');
       break;
     case 'setKey':
       await vscode.commands.executeCommand('steersman.key.set');
@@ -35,20 +35,9 @@ export async function act(action: Action, session: CurrentSession, wire: Wire): 
       else await session.start();
       break;
     case 'repair':
-      await repair(session, wire);
+      await vscode.commands.executeCommand('steersman.session.repair');
       break;
   }
-}
-
-/** Cuts a damaged log back to its last good event, if the person says so. */
-async function repair(session: CurrentSession, wire: Wire): Promise<void> {
-  const { info } = session;
-  if (!info?.damaged) return;
-  const question = `Cut the session back to the events before number ${info.damaged.seq}? The original is kept beside it.`;
-  if ((await vscode.window.showWarningMessage(question, { modal: true }, 'Cut back')) !== 'Cut back') return;
-  const { sessionId, damaged } = info;
-  await wire.request('steersman/session/repair', { sessionId, throughSeq: damaged.seq - 1 });
-  await session.open(sessionId);
 }
 
 /** The editor asks before it opens an address that it does not trust. */

@@ -17,6 +17,12 @@ export interface ViewState {
   readonly waiting: readonly Waiting[];
 }
 
+/** What a person has written and not sent. */
+export interface Draft {
+  readonly text: string;
+  readonly context: readonly ContextItem[];
+}
+
 export type ToPage =
   | { readonly type: 'state'; readonly state: ViewState }
   /** `isAll`: these are all events of the session that is shown now, and whatever was shown is gone. */
@@ -24,6 +30,8 @@ export type ToPage =
   | { readonly type: 'sent'; readonly send: number; readonly problem: string | undefined }
   /** Words for the person about something that they did. `isMarkdown`: of the server's own making. */
   | { readonly type: 'told'; readonly words: string; readonly isProblem: boolean; readonly isMarkdown: boolean }
+  /** What an earlier page was left with. */
+  | { readonly type: 'draft'; readonly draft: Draft }
   | { readonly type: 'compose'; readonly text: string }
   | { readonly type: 'attach'; readonly item: ContextItem };
 
@@ -54,6 +62,7 @@ export type FromPage =
       readonly text: string;
       readonly context: ContextItem[];
     }
+  | { readonly type: 'draft'; readonly draft: Draft }
   | { readonly type: 'stop' }
   | { readonly type: 'earlier' }
   | { readonly type: 'goal'; readonly verb: GoalVerb }
@@ -87,6 +96,10 @@ export function readMessage(message: unknown): FromPage | undefined {
       return { type };
     case 'send':
       return readSend(message);
+    case 'draft': {
+      const draft = readDraft(message.draft);
+      return draft && { type, draft };
+    }
     case 'goal':
       return isOneOf(VERBS, message.verb) ? { type, verb: message.verb } : undefined;
     case 'removeQueued':
@@ -119,8 +132,18 @@ export function readMessage(message: unknown): FromPage | undefined {
 function readSend(message: Record<string, unknown>): FromPage | undefined {
   const { send, how, text, context } = message;
   if (!isLine(send) || !isOneOf(HOWS, how) || !isText(text) || text.trim() === '') return undefined;
-  if (!Array.isArray(context) || context.length > MOST_ATTACHED || !context.every(isContextItem)) return undefined;
-  return { type: 'send', send, how, text, context };
+  return isContext(context) ? { type: 'send', send, how, text, context } : undefined;
+}
+
+/** A draft, of the page or of what the editor kept. */
+export function readDraft(value: unknown): Draft | undefined {
+  if (!isRecord(value)) return undefined;
+  const { text, context } = value;
+  return isText(text) && isContext(context) ? { text, context } : undefined;
+}
+
+function isContext(value: unknown): value is ContextItem[] {
+  return Array.isArray(value) && value.length <= MOST_ATTACHED && value.every(isContextItem);
 }
 
 const KINDS = ['selection', 'diagnostic', 'file'] as const satisfies readonly ContextItem['kind'][];

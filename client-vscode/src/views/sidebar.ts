@@ -6,6 +6,7 @@ import type { ContextItem, StoredEvent } from '../lsp/protocol';
 import type { CurrentSession } from '../session/current';
 import type { WaitingRoom } from '../session/waiting';
 import { act, openFile, openLink } from './actions';
+import type { KeptDraft } from './draft';
 import { readMessage, type FromPage, type ToPage, type ViewState } from './messages';
 import { pageOf } from './page';
 import { forPage, viewState } from './viewState';
@@ -31,6 +32,7 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
     private readonly session: CurrentSession,
     private readonly waiting: WaitingRoom,
     private readonly wire: Wire,
+    private readonly draft: KeptDraft,
     private readonly log: Pick<vscode.LogOutputChannel, 'warn'>,
   ) {
     const changed = () => {
@@ -168,6 +170,9 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
       case 'ready':
         this.begin();
         break;
+      case 'draft':
+        this.draft.set(message.draft);
+        break;
       case 'stop':
         await this.session.cancel();
         break;
@@ -193,7 +198,7 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
         if (!this.waiting.answerQuestion(message.id, message.answer)) this.tell(TOO_LATE, false);
         break;
       case 'act':
-        await act(message.action, this.session, this.wire);
+        await act(message.action, this.session);
         if (message.action === 'setKey') await this.askForModel();
         break;
       case 'openLink':
@@ -209,6 +214,7 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
     this.isReady = true;
     this.sendState();
     this.sendEvents(this.session.events(), true);
+    this.post({ type: 'draft', draft: this.draft.value });
     for (const message of this.later.splice(0)) this.post(message);
     if (this.wire.state === 'running') void this.askForModel();
   }
@@ -219,10 +225,12 @@ export class Sidebar implements vscode.WebviewViewProvider, vscode.Disposable {
         const { message, ok } = await this.session.goalCommand(text);
         // What a command did stands in the card and in the transcript. Only a question has no other answer.
         if (!ok || isQuestion(text)) this.tell(message, !ok, true);
+        if (ok) this.draft.sent(text);
         this.post({ type: 'sent', send, problem: ok ? undefined : '' });
         return;
       }
       await this.session[how](text, context);
+      this.draft.sent(text);
       this.post({ type: 'sent', send, problem: undefined });
     } catch (error) {
       if (refusalOf(error)?.kind === 'notConfigured') await this.askForModel();

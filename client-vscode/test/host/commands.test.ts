@@ -6,6 +6,7 @@ import { editorCommands } from '../../src/commands/editorContext';
 import { eventCommands } from '../../src/commands/events';
 import { goalCommands } from '../../src/commands/goals';
 import { serverCommands } from '../../src/commands/server';
+import { sessionCareCommands } from '../../src/commands/sessionCare';
 import { sessionCommands } from '../../src/commands/sessions';
 import { turnCommands } from '../../src/commands/turns';
 import { Key } from '../../src/common/key';
@@ -33,6 +34,7 @@ const FOCUS = 'steersman.sidebar.focus';
 const current = {
   info: undefined as object | undefined,
   newSession: vi.fn(),
+  fork: vi.fn(),
   open: vi.fn(),
   close: vi.fn(),
   start: vi.fn(),
@@ -60,6 +62,7 @@ beforeEach(() => {
   window.activeTextEditor = undefined;
   workspace.workspaceFolders = undefined;
   sessionCommands(server as never, current as never);
+  sessionCareCommands(server as never, current as never);
   turnCommands(current as never, sidebar as never);
   goalCommands(current as never, sidebar as never);
   editorCommands(current as never, sidebar as never);
@@ -67,6 +70,7 @@ beforeEach(() => {
   serverCommands(server as never, current as never, key, log as never);
 });
 
+const folder = (name: string) => ({ uri: Uri.parse(`file:///${name}`), name, index: 0 });
 const run = (name: string, ...args: unknown[]) => commands.executeCommand(`steersman.${name}`, ...args);
 const typed = (text: string | undefined) => vi.spyOn(window, 'showInputBox').mockResolvedValue(text);
 const chooseMessage = async (item: string | undefined) => {
@@ -246,10 +250,107 @@ describe('the commands of sessions', () => {
     expect(server.request).toHaveBeenLastCalledWith('steersman/session/delete', { sessionId: 's1' });
   });
 
+  it('list those of every folder of the window, the latest first, and what they do now', async () => {
+    workspace.workspaceFolders = [folder('a'), folder('b')];
+    const of = (name: string, updatedAt: number, more = {}) => ({
+      ...session(name, name),
+      ...{ workspaceFolder: `file:///${name}`, updatedAt, state: 'idle', ...more },
+    });
+    server.request.mockImplementation((_method, { workspaceFolder }: { workspaceFolder: string }) =>
+      Promise.resolve({
+        sessions: [workspaceFolder.endsWith('a') ? of('a', 1, { state: 'running' }) : of('b', 2)],
+      }),
+    );
+    const pick = vi.spyOn(window, 'showQuickPick');
+    await run('session.open');
+    const items = pick.mock.calls[0]?.[0] as { label: string; description: string }[];
+    expect(items.map(({ label }) => label)).toEqual(['b', 'a']);
+    expect(items[1]?.description).toMatch(/^a · .* · at work$/);
+  });
+
+  it('list more of them than one answer holds', async () => {
+    server.request.mockResolvedValueOnce({ sessions: [session('s1', 'One')], nextCursor: 'more' });
+    server.request.mockResolvedValueOnce({ sessions: [session('s2', 'Two')] });
+    const pick = vi.spyOn(window, 'showQuickPick');
+    await run('session.open');
+    expect(pick.mock.calls[0]?.[0]).toHaveLength(2);
+    expect(server.request.mock.calls[1]?.[1]).toMatchObject({ cursor: 'more' });
+  });
+
+  it('ask for the folder of a new one where there are several', async () => {
+    await run('session.new');
+    expect(current.newSession).toHaveBeenCalledExactlyOnceWith();
+    workspace.workspaceFolders = [folder('a'), folder('b')];
+    await run('session.new');
+    expect(current.newSession).toHaveBeenCalledOnce();
+    vi.spyOn(window, 'showWorkspaceFolderPick').mockResolvedValue(folder('b'));
+    await run('session.new');
+    expect(current.newSession).toHaveBeenLastCalledWith(Uri.parse('file:///b'));
+  });
+
   it('say that there is none', async () => {
     server.request.mockResolvedValue({ sessions: [] });
     await run('session.open');
     expect(editor.messages[0]?.text).toContain('no session');
+  });
+});
+
+describe('the commands of the session that is shown', () => {
+  it('write it out as a document, in the form that was chosen', async () => {
+    vi.spyOn(window, 'showQuickPick').mockImplementation((items) => Promise.resolve(items[0]));
+    server.request.mockResolvedValue({ text: '# One' });
+    await run('session.export');
+    expect(server.request).toHaveBeenCalledWith('steersman/session/export', { sessionId: 's1', format: 'markdown' });
+    expect(editor.opened).toEqual(['markdown: # One']);
+  });
+
+  it.each([
+    [true, '9000 → 800 tokens'],
+    [false, 'nothing that could be summed up'],
+  ])('tell what summing up brought: %j', async (compacted, words) => {
+    server.request.mockResolvedValue({ compacted, tokensBefore: 9000, tokensAfter: 800 });
+    await run('session.compact');
+    expect(editor.messages[0]?.text).toContain(words);
+  });
+
+  it('cut a damaged one back only if a person says so', async () => {
+    current.info = { sessionId: 's1', damaged: { seq: 9, reason: 'torn' } };
+    const refused = run('session.repair');
+    await chooseMessage(undefined);
+    await refused;
+    expect(server.request).not.toHaveBeenCalled();
+    editor.messages.length = 0;
+    const done = run('session.repair');
+    await chooseMessage('Cut back');
+    await done;
+    expect(server.request).toHaveBeenCalledWith('steersman/session/repair', { sessionId: 's1', throughSeq: 8 });
+    expect(current.open).toHaveBeenCalledWith('s1');
+  });
+
+  it('name it and its model, and change neither where nothing is typed', async () => {
+    typed(undefined);
+    await run('session.rename');
+    await run('model.select');
+    expect(server.request).not.toHaveBeenCalled();
+    typed(' another-model ');
+    await run('model.select');
+    expect(server.request).toHaveBeenCalledWith('steersman/session/configure', {
+      sessionId: 's1',
+      model: 'another-model',
+    });
+  });
+
+  it('fork it', async () => {
+    await run('session.fork');
+    expect(current.fork).toHaveBeenCalledOnce();
+  });
+
+  it('say that there is none', async () => {
+    current.info = undefined;
+    await run('session.fork');
+    await run('session.export');
+    expect(editor.messages.map(({ text }) => text).join()).toContain('There is no session');
+    expect(current.fork).not.toHaveBeenCalled();
   });
 });
 

@@ -7,7 +7,7 @@ import { Restarts } from '../../src/lsp/restarts';
 import { Server } from '../../src/lsp/server';
 import type { ServerRequestHandlers } from '../../src/lsp/serverRequests';
 import type { ServerState } from '../../src/lsp/wire';
-import { traced } from '../stub/languageClient';
+import { notified, traced } from '../stub/languageClient';
 import { editor, reset, workspace } from '../stub/vscode';
 import { folderWith, isAlive, loudly, pythonWith, until } from './tools';
 
@@ -48,6 +48,7 @@ describe("the server's life", { timeout: 60_000 }, () => {
   beforeEach(() => {
     reset();
     traced.length = 0;
+    notified.length = 0;
     key = undefined;
     workspace.isTrusted = true;
     vi.stubEnv('PATH', '');
@@ -186,6 +187,7 @@ describe("the server's life", { timeout: 60_000 }, () => {
     await until(() => server.state === 'failed', 'it is given up');
     expect(server.problem).toContain('No such module');
     expect(server.problem).toContain('exit code 1');
+    expect(notified).toEqual([]); // what the library says about it is told by nobody but us
     expect(readFileSync(starts, 'utf8')).toBe('xxx');
     await server.restart();
     expect(server.state).toBe('starting');

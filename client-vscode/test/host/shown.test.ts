@@ -114,6 +114,7 @@ describe('the context keys', () => {
     expect(Object.fromEntries(editor.context)).toEqual({
       'steersman.server': 'running',
       'steersman.hasSession': true,
+      'steersman.damaged': false,
       'steersman.readOnly': false,
       'steersman.running': true,
       'steersman.hasGoal': true,

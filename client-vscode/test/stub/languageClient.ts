@@ -45,6 +45,8 @@ type Handler = (params: never, token: never) => unknown;
 
 /** What was traced: with the traces off, nothing is. */
 export const traced: string[] = [];
+/** Notifications that the library itself showed. */
+export const notified: string[] = [];
 
 export class LanguageClient {
   initializeResult: { capabilities: { experimental?: unknown } } | undefined;
@@ -74,6 +76,10 @@ export class LanguageClient {
     this.notifications.set(method, handler);
   }
 
+  error(message: string, _data?: unknown, showNotification: boolean | 'force' = true): void {
+    if (showNotification === 'force') notified.push(message);
+  }
+
   isRunning(): boolean {
     return this.running;
   }
@@ -95,12 +101,17 @@ export class LanguageClient {
     connection.listen();
     const capabilities = {};
     for (const feature of this.features) feature.fillClientCapabilities(capabilities);
-    this.initializeResult = await connection.sendRequest('initialize', {
-      processId: process.pid,
-      rootUri: null,
-      capabilities,
-      initializationOptions: this.options.initializationOptions(),
-    });
+    try {
+      this.initializeResult = await connection.sendRequest('initialize', {
+        processId: process.pid,
+        rootUri: null,
+        capabilities,
+        initializationOptions: this.options.initializationOptions(),
+      });
+    } catch (error) {
+      this.error(`${this.name} client: couldn't create connection to server.`, error, 'force');
+      throw error;
+    }
     await connection.sendNotification('initialized', {});
     this.running = true;
   }

@@ -251,6 +251,7 @@ export function reset(): void {
   editor.messages.length = 0;
   editor.documents.length = 0;
   editor.opened.length = 0;
+  env.remoteName = undefined;
   for (const map of [
     editor.commands,
     editor.context,
@@ -391,6 +392,7 @@ export const window = {
   showErrorMessage: message('error'),
   showInputBox: (_options?: object): Promise<string | undefined> => Promise.resolve(undefined),
   showQuickPick: <T>(_items: readonly T[], _options?: object): Promise<T | undefined> => Promise.resolve(undefined),
+  showWorkspaceFolderPick: (_options?: object): Promise<{ uri: Uri } | undefined> => Promise.resolve(undefined),
   activeTextEditor: undefined as unknown,
   showTextDocument(uri: Uri): Promise<void> {
     editor.opened.push(uri.toString());
@@ -453,6 +455,8 @@ export const workspace = {
     editor.contentProviders.set(scheme, provider);
     return { dispose: () => void editor.contentProviders.delete(scheme) };
   },
+  openTextDocument: (options: { content: string; language: string }) =>
+    Promise.resolve(`${options.language}: ${options.content}`),
   getWorkspaceFolder: (uri: Uri) =>
     workspace.workspaceFolders?.find((folder) => uri.toString().startsWith(folder.uri.toString())),
   getConfiguration: (section?: string) => ({
@@ -465,6 +469,7 @@ export const workspace = {
 };
 
 export const env = {
+  remoteName: undefined as string | undefined,
   clipboard: { writeText: () => Promise.resolve() },
   openExternal(uri: Uri): Promise<boolean> {
     editor.opened.push(uri.toString());

@@ -142,6 +142,21 @@ describe('the composer', () => {
     expect(again.text('.field .chip')).toContain('a b.py');
   });
 
+  it('keeps what was attached while a message was under way', () => {
+    page.attach({ uri: 'file:///w/a.py', kind: 'file' });
+    page.type('look');
+    page.press('Enter');
+    page.attach({ uri: 'file:///w/b.py', kind: 'file' });
+    page.host.tell({ type: 'sent', send: 1, problem: undefined });
+    expect(page.text('.field .chip')).toBe('b.py');
+  });
+
+  it('promises nothing of its keys while nothing can be sent, and stops nothing without a server', async () => {
+    await page.show({ session: RUNNING, server: { state: 'starting', problem: undefined } });
+    expect(page.text('.hint')).toBe('');
+    expect(() => page.button('Stop')).toThrow();
+  });
+
   it('shows what is attached once, sends it, and lets it be removed', async () => {
     const item = {
       uri: 'file:///w/a.py',

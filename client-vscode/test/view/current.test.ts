@@ -195,11 +195,11 @@ describe('the session of the window', () => {
     });
 
     it.each([
-      ['sessionCorrupt', 'damaged'],
-      ['workspaceMismatch', 'another folder'],
-    ])('is read at once, and why is told: %s', async (kind, words) => {
+      ['sessionCorrupt', 'The log is damaged at event 9.', 'damaged at event 9'],
+      ['workspaceMismatch', 'No.', 'another folder'],
+    ])('is read at once, and why is told: %s', async (kind, message, words) => {
       wire.serve(session(), []).answer('steersman/session/open', ({ readOnly }) => {
-        if (!readOnly) throw refusal(kind);
+        if (!readOnly) throw refusal(kind, message);
         return session({ readOnly: true });
       });
       await current.open('s1');

@@ -137,6 +137,25 @@ const question = (more: Partial<QuestionRequest> = {}): Waiting => ({
   request: { questionId: 'q1', sessionId: 's1', turn: 1, text: 'Which *side*?', ...more },
 });
 
+describe('the objective that is changed', () => {
+  it('stays as it was written where it is refused, until it is taken or left', async () => {
+    const page = await pageWith(withGoal({}));
+    page.button('Edit').click();
+    page.field('.goal textarea').value = 'Make it better --rounds 0';
+    page.button('Save').click();
+    page.button('Save').click();
+    expect(page.host.of('send').map(({ text }) => text)).toEqual(['/goal edit Make it better --rounds 0']);
+    page.host.tell({ type: 'sent', send: 0, problem: '' });
+    expect(page.field('.goal textarea').value).toBe('Make it better --rounds 0');
+    page.field('.goal textarea').value = 'Make it better';
+    page.button('Save').click();
+    await page.show(withGoal({ objective: 'Make it better', revision: 2 }));
+    page.host.tell({ type: 'sent', send: 0, problem: undefined });
+    expect(page.text('.goal .objective')).toBe('Make it better');
+    expect(document.activeElement).toBe(page.button('Edit'));
+  });
+});
+
 describe('what waits for the person', () => {
   it('is shown with the command as it is, and answered by its buttons', async () => {
     const page = await pageWith({ waiting: [approval()] });
@@ -217,6 +236,15 @@ describe('what waits for the person', () => {
     expect(page.text('.waiting-card')).toContain('From another session');
   });
 
+  it('says so too once another session is shown while it waits', async () => {
+    const page = await pageWith({ waiting: [approval()] });
+    expect(page.text('.waiting-card div')).not.toContain('From another session');
+    await page.show({ waiting: [approval()], session: session({ sessionId: 's2' }) });
+    expect(page.text('.waiting-card div')).toContain('From another session');
+    await page.show({ waiting: [approval()] });
+    expect(page.text('.waiting-card div')).not.toContain('From another session');
+  });
+
   it('is only words, whatever the model wrote', async () => {
     const hostile = '<img src=x onerror=1> [yes](command:steersman.key.forget)';
     const page = await pageWith({
@@ -271,6 +299,18 @@ describe('the queue', () => {
     field.dispatchEvent(new KeyboardEvent('keydown', { key: 'Enter', bubbles: true, cancelable: true }));
     expect(page.host.of('updateQueued')).toEqual([{ type: 'updateQueued', messageId: 'm1', text: 'steering left' }]);
     expect(page.buttons('.queue')).toContain('Release');
+  });
+
+  it('keeps the focus on a message that is changed, and gives it to the words when it is gone', async () => {
+    const page = await pageWith(queued());
+    page.button('Change this message').focus();
+    await page.show(queued('cancelled'));
+    expect(document.activeElement).toBe(page.button('Change this message'));
+    page.button('Change this message').click();
+    page.field('.queue textarea').dispatchEvent(new KeyboardEvent('keydown', { key: 'Escape', bubbles: true }));
+    expect(document.activeElement).toBe(page.button('Change this message'));
+    await page.show();
+    expect(document.activeElement).toBe(page.input);
   });
 
   it('says why it is held, and lets it go', async () => {
@@ -328,6 +368,47 @@ describe('the notices', () => {
     page.host.tell({ type: 'told', words: '<b>no</b>', isProblem: true, isMarkdown: false });
     expect(page.text('.told')).toContain('<b>no</b>');
   });
+
+  it('tell no problem any more once the person does something else', async () => {
+    const page = await pageWith();
+    page.host.tell({ type: 'told', words: 'That cannot be.', isProblem: true, isMarkdown: false });
+    page.type('another wor');
+    expect(page.text('.told')).toContain('That cannot be.');
+    page.press('Enter');
+    expect(page.text('.told')).toBe('');
+  });
+});
+
+describe('who works with the keyboard', () => {
+  it('is at the words again when a decision is made, and what was pressed is gone', async () => {
+    const page = await pageWith({ waiting: [approval()] });
+    page.button('Deny').focus();
+    await page.show();
+    expect(document.activeElement).toBe(page.input);
+  });
+
+  it('is at the words again after Send and after Stop', async () => {
+    const page = await pageWith({ session: session({ state: 'running' }) });
+    page.type('faster');
+    for (const label of ['Steer', 'Stop']) {
+      page.button(label).focus();
+      page.button(label).click();
+      expect(document.activeElement).toBe(page.input);
+    }
+  });
+
+  it('stays where it is, while what has the focus stays too', async () => {
+    const page = await pageWith(withGoal({}));
+    page.button('Pause').focus();
+    await page.show(withGoal({ roundsStarted: 4 }));
+    expect(document.activeElement).toBe(page.button('Pause'));
+  });
+
+  it('is not called back from elsewhere', async () => {
+    const page = await pageWith({ waiting: [approval()] });
+    await page.show();
+    expect(document.activeElement).toBe(document.body);
+  });
 });
 
 describe('the foot and the activity', () => {
@@ -376,6 +457,22 @@ describe('the transcript on the page', () => {
     await drawn();
     expect(page.text('.scroller')).toContain('second');
     expect(page.text('.scroller')).not.toContain('first');
+  });
+
+  it('has nothing left of another session whose first events come a moment later', async () => {
+    const page = await pageWith();
+    const show = async (log: Log) => {
+      page.host.tell({ type: 'events', events: [], isAll: true });
+      page.host.tell({ type: 'events', events: log.events, isAll: false });
+      await drawn();
+    };
+    await show(new Log().turn(1, 'one').reply('the first'));
+    await show(new Log('s2').turn(1, 'two').call('c1', 'read_file', { path: 'second.py' }));
+    expect(page.text('.scroller')).not.toContain('the first');
+    expect(page.text('.scroller')).toContain('second');
+    page.host.tell({ type: 'events', events: [], isAll: true });
+    await drawn();
+    expect(page.text('.transcript > [role="status"]')).toBe('');
   });
 
   it('is shorter where the session was cut back', async () => {
@@ -431,6 +528,24 @@ describe('the transcript on the page', () => {
     const page = await asked(name, args);
     expect(page.all('.diff')).toEqual([]);
     expect(page.text('.inside pre')).toContain(words);
+  });
+
+  it('offers what helps where a turn ended in an error that a person can mend', async () => {
+    const ended = (code: string) => new Log().say('turn/end', { turn: 1, reason: { kind: 'error', code, message: 'No.' } });
+    for (const [code, label, action] of [
+      ['auth', 'Set the key', 'setKey'],
+      ['not-found', 'Check the model', 'setModel'],
+    ] as const) {
+      const page = await pageWith();
+      page.host.tell({ type: 'events', events: ended(code).events, isAll: true });
+      await drawn();
+      page.button(label).click();
+      expect(page.host.of('act')).toEqual([{ type: 'act', action }]);
+    }
+    const page = await pageWith();
+    page.host.tell({ type: 'events', events: ended('server').events, isAll: true });
+    await drawn();
+    expect(page.buttons('.row.end')).toEqual([]);
   });
 
   it('opens a changed file in the editor', async () => {

@@ -1,9 +1,9 @@
 // The page of the sidebar in a document without a screen: what it posts, and a hand that tells it things.
 // Import it before anything of `webview/`.
 import type { ContextItem } from '../../src/lsp/protocol';
-import type { FromPage, ToPage, ViewState } from '../../src/views/messages';
+import type { Draft, FromPage, ToPage, ViewState } from '../../src/views/messages';
 import { App } from '../../webview/app';
-import type { Draft, Host } from '../../webview/host';
+import type { Host } from '../../webview/host';
 import { session } from './values';
 
 /** What this document lacks; nothing is laid out in it. */
@@ -27,12 +27,11 @@ export class FakeHost implements Host {
 
   post(message: FromPage): void {
     this.posted.push(message);
+    if (message.type === 'draft') this.draft = message.draft;
+    if (message.type === 'ready') this.tell({ type: 'draft', draft: this.draft });
   }
   onMessage(listener: (message: ToPage) => void): void {
     this.listeners.push(listener);
-  }
-  keep(draft: Draft): void {
-    this.draft = draft;
   }
   tell(message: ToPage): void {
     for (const listener of this.listeners) listener(message);

@@ -4,9 +4,10 @@ import type * as vscode from 'vscode';
 import { CurrentSession } from '../../src/session/current';
 import { WaitingRoom } from '../../src/session/waiting';
 import type { ToPage } from '../../src/views/messages';
+import { KeptDraft } from '../../src/views/draft';
 import { Sidebar } from '../../src/views/sidebar';
 import { forPage } from '../../src/views/viewState';
-import { editor, EventEmitter, reset, Uri, workspace } from '../stub/vscode';
+import { editor, env, EventEmitter, reset, Uri, workspace } from '../stub/vscode';
 import { neverCancelled, until } from '../host/tools';
 import { FakeMemory, FakeWire, refusal } from './fakeWire';
 import { goal, Log, session } from './values';
@@ -48,6 +49,7 @@ describe('the sidebar', () => {
   let current: CurrentSession;
   let room: WaitingRoom;
   let sidebar: Sidebar;
+  let memory: FakeMemory;
   let view: FakeView;
   const warn = vi.fn();
   const log = new Log().turn(1, 'hi');
@@ -55,6 +57,8 @@ describe('the sidebar', () => {
     view = new FakeView();
     sidebar.resolveWebviewView(view as unknown as vscode.WebviewView);
   };
+  const sidebarWith = (draft: KeptDraft) =>
+    new Sidebar(Uri.parse('file:///extension') as unknown as vscode.Uri, current, room, wire, draft, { warn });
   const send = (how: string, text: string) => {
     view.say({ type: 'send', send: 1, how, text, context: [] });
   };
@@ -73,7 +77,8 @@ describe('the sidebar', () => {
       .answer('steersman/status', () => ({ version: '1', protocolVersion: 1, model, stateDir: '', sessions: 1 }));
     current = new CurrentSession(wire, new FakeMemory(), () => undefined);
     room = new WaitingRoom();
-    sidebar = new Sidebar(Uri.parse('file:///extension') as unknown as vscode.Uri, current, room, wire, { warn });
+    memory = new FakeMemory();
+    sidebar = sidebarWith(new KeptDraft(memory));
     await current.open('s1');
     resolve();
   });
@@ -220,6 +225,44 @@ describe('the sidebar', () => {
       { type: 'compose', text: 'text' },
       { type: 'attach', item: { uri: 'file:///w/a.py' } },
     ]);
+  });
+
+  const drafts = () => view.of('draft').map(({ draft }) => draft.text);
+
+  it('gives a new page what was written and not sent, in this window or in the one before', async () => {
+    const draft = { text: 'half a tho', context: [{ uri: 'file:///w/a.py' }] };
+    view.say({ type: 'draft', draft });
+    resolve();
+    view.say({ type: 'ready' });
+    expect(view.of('draft')).toEqual([{ type: 'draft', draft }]);
+    await until(() => memory.kept.size > 0, 'it is kept');
+    sidebar = sidebarWith(new KeptDraft(memory));
+    resolve();
+    view.say({ type: 'ready' });
+    expect(view.of('draft')).toEqual([{ type: 'draft', draft }]);
+  });
+
+  it('gives no page words again that were sent while it was thrown away', async () => {
+    view.say({ type: 'draft', draft: { text: 'do it ', context: [] } });
+    send('prompt', 'do it');
+    resolve();
+    await until(() => wire.of('steersman/turn/prompt').length > 0, 'it is sent');
+    view.say({ type: 'ready' });
+    await until(() => drafts().length > 0, 'the page has its draft');
+    expect(drafts()).toEqual(['']);
+    expect(memory.kept.has('steersman.draft')).toBe(false);
+  });
+
+  it.each([
+    [undefined, 'workbench.action.openSettings'],
+    ['ssh-remote', 'workbench.action.openRemoteSettings'],
+  ])('shows the settings of the model where they can be set: in a window on %j', async (remoteName, command) => {
+    env.remoteName = remoteName;
+    const shown = vi.fn();
+    editor.commands.set(command, shown);
+    view.say({ type: 'act', action: 'setModel' });
+    await until(() => shown.mock.calls.length > 0, 'they are shown');
+    expect(shown).toHaveBeenCalledWith({ query: 'steersman.model' });
   });
 
   it('is visible as long as its page is', () => {

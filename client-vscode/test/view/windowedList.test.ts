@@ -98,6 +98,18 @@ describe('a windowed list', () => {
     expect(following).toEqual([]);
   });
 
+  it('stays at its end when it gets larger and smaller again before the scrolling is told', () => {
+    list.reset(values(100));
+    height = EYE + 200; // what was written below it was sent
+    scroller.scrollTop = scroller.scrollHeight - height;
+    height = EYE - 100; // a card above it came
+    scroller.dispatchEvent(new Event('scroll'));
+    expect(scroller.scrollTop).toBe(scroller.scrollHeight - height);
+    expect(following).toEqual([]);
+    scroll(scroller.scrollTop - 100);
+    expect(following).toEqual([false]);
+  });
+
   it('stays where the eye is when it is not at the end, and comes back when it is told', () => {
     list.reset(values(1_000));
     scroll(8_000);

@@ -1,5 +1,6 @@
 // What the views of items share: the way out of the page, and which parts the person has folded open.
 import type { ContextItem } from '../../src/lsp/protocol';
+import type { Action } from '../../src/views/messages';
 import type { Host } from '../host';
 
 export class ItemContext {
@@ -13,6 +14,10 @@ export class ItemContext {
 
   openFile(uri: string, line?: number): void {
     this.host.post({ type: 'openFile', uri, line });
+  }
+
+  act(action: Action): void {
+    this.host.post({ type: 'act', action });
   }
 
   /** Remembers, under a key, whether a part is open: rows come and go as the person scrolls. */

@@ -130,8 +130,15 @@ export function lineBody({ seq, tone, words, detail, about }: LineItem, context:
   return [foldable(head, () => el('pre', { class: 'output' }, detail), context.fold(`line ${seq}`))];
 }
 
-export function endBody({ words, durationMs, time }: EndItem): Node[] {
+const REMEDIES = { setKey: 'Set the key', setModel: 'Check the model' } as const;
+
+export function endBody({ words, durationMs, time, remedy }: EndItem, context: ItemContext): Node[] {
   const took = durationMs === undefined ? '' : ` after ${seconds(durationMs)}`;
   const at = new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' });
-  return [el('span', {}, `${words}${took} · ${at}`)];
+  const told = el('span', {}, `${words}${took} · ${at}`);
+  if (!remedy) return [told];
+  const help = button(REMEDIES[remedy], () => {
+    context.act(remedy);
+  });
+  return [told, help];
 }

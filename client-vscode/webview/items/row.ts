@@ -61,6 +61,6 @@ function bodyOf(item: Item, context: ItemContext): Node[] {
     case 'line':
       return lineBody(item, context);
     case 'end':
-      return endBody(item);
+      return endBody(item, context);
   }
 }

@@ -1,6 +1,6 @@
 // Where the person writes. It says beforehand what Enter will do, and keeps what was not taken.
 import type { ContextItem, SessionInfo } from '../../src/lsp/protocol';
-import type { ViewState } from '../../src/views/messages';
+import type { Draft, ViewState } from '../../src/views/messages';
 import { button, el, iconButton, setText, show } from '../dom';
 import { completions, isGoalCommand, type Completion } from '../goalCommand';
 import type { Host } from '../host';
@@ -13,21 +13,24 @@ type How = 'prompt' | 'steer' | 'goal';
 interface Pending {
   send: number;
   text: string;
+  context: ContextItem[];
 }
 
 export class Composer {
   readonly element = el('section', { class: 'composer', 'aria-label': 'Message' });
   private readonly input = el('textarea', { 'aria-label': 'Message to the agent' });
   private readonly chips = el('div', { class: 'chips', 'aria-label': 'Attached' });
+  private readonly field = el('div', { class: 'field' }, this.chips, this.input);
   private readonly problem = el('div', { class: 'problem', role: 'alert' });
   private readonly hint = el('div', { class: 'hint' });
   private readonly sendButton: HTMLButtonElement;
   private readonly queueButton: HTMLButtonElement;
   private readonly stopButton: HTMLButtonElement;
   private readonly list: CompletionList;
-  private context: ContextItem[];
+  private context: ContextItem[] = [];
   private session: SessionInfo | undefined;
   private isWritable = false;
+  private hasServer = false;
   private sends = 0;
   private pending: Pending | undefined;
 
@@ -50,6 +53,7 @@ export class Composer {
       'Stop',
       () => {
         host.post({ type: 'stop' });
+        this.focus();
       },
       { class: 'stop', title: 'Stop the agent' },
     );
@@ -57,15 +61,12 @@ export class Composer {
     this.list = new CompletionList(this.input, (completion) => {
       this.complete(completion);
     });
-    const { text, context } = host.draft;
-    this.input.value = text;
     this.input.rows = 1;
-    this.context = context;
     this.listen();
     this.element.append(
       this.list.element,
       this.problem,
-      el('div', { class: 'field' }, this.chips, this.input),
+      this.field,
       el('div', { class: 'send-row' }, this.hint, this.stopButton, this.queueButton, this.sendButton),
     );
     show(this.problem, false);
@@ -75,7 +76,8 @@ export class Composer {
 
   update({ session, server, opening }: ViewState): void {
     this.session = session;
-    this.isWritable = server.state === 'running' && opening.kind !== 'readOnly' && opening.kind !== 'opening';
+    this.hasServer = server.state === 'running';
+    this.isWritable = this.hasServer && opening.kind !== 'readOnly' && opening.kind !== 'opening';
     this.input.placeholder = this.placeholder();
     this.drawSend();
     this.grow();
@@ -83,6 +85,15 @@ export class Composer {
 
   focus(): void {
     this.input.focus();
+  }
+
+  /** What was written and not sent before this page was there. It gives way to what is written here already. */
+  restore({ text, context }: Draft): void {
+    if (text === '' && context.length === 0) return;
+    if (this.input.value === '') this.input.value = text;
+    this.context = [...context, ...this.context];
+    this.drawChips();
+    this.edited();
   }
 
   /** Puts text after what is there. */
@@ -105,12 +116,12 @@ export class Composer {
   /** What became of a send. What was refused stays. */
   sent(send: number, problem: string | undefined): void {
     if (this.pending?.send !== send) return;
-    const { text } = this.pending;
+    const { text, context } = this.pending;
     this.pending = undefined;
     if (problem === undefined) {
       const { value } = this.input;
       this.input.value = value.startsWith(text) ? value.slice(text.length).trimStart() : value;
-      this.context = [];
+      this.context = this.context.filter((item) => !context.includes(item));
       this.drawChips();
     }
     setText(this.problem, problem ?? '');
@@ -155,10 +166,11 @@ export class Composer {
     const text = this.input.value;
     if (text.trim() === '' || this.pending || !this.isWritable) return;
     this.sends += 1;
-    this.pending = { send: this.sends, text };
+    this.pending = { send: this.sends, text, context: this.context };
     this.list.close();
     this.host.post({ type: 'send', send: this.sends, how, text: text.trim(), context: this.context });
     this.drawSend();
+    this.focus();
   }
 
   private edited(): void {
@@ -187,12 +199,15 @@ export class Composer {
   }
 
   private keep(): void {
-    this.host.keep({ text: this.input.value, context: this.context });
+    this.host.post({ type: 'draft', draft: { text: this.input.value, context: this.context } });
   }
 
+  /** As high as its words. The field keeps its height meanwhile: what is above it must not move while this one measures. */
   private grow(): void {
+    this.field.style.height = `${this.field.offsetHeight}px`;
     this.input.style.height = 'auto';
     this.input.style.height = `${this.input.scrollHeight}px`;
+    this.field.style.height = '';
   }
 
   private placeholder(): string {
@@ -209,11 +224,12 @@ export class Composer {
     this.sendButton.disabled = !canSend;
     this.queueButton.disabled = !canSend;
     show(this.queueButton, this.isRunning && how !== 'goal');
-    show(this.stopButton, this.session !== undefined && canStop(this.session));
+    show(this.stopButton, this.hasServer && this.session !== undefined && canStop(this.session));
     setText(this.hint, this.hintOf(how));
   }
 
   private hintOf(how: How): string {
+    if (!this.isWritable) return '';
     if (how === 'goal') return 'Enter gives the command';
     if (how === 'steer') return 'Enter steers · Alt+Enter queues';
     return this.session?.state === 'maintenance'

@@ -14,6 +14,7 @@ export class GoalCard {
   private goal: GoalView | undefined;
   private isWritable = false;
   private isOpen = true;
+  private isSaving = false;
   private mode: 'shown' | 'editing' | 'clearing' = 'shown';
 
   constructor(private readonly host: Host) {
@@ -96,16 +97,18 @@ export class GoalCard {
 
   private editor({ objective }: GoalView): HTMLElement {
     const field = el('textarea', { 'aria-label': 'Objective' });
+    this.isSaving = false;
     field.value = objective;
     field.rows = Math.min(8, objective.split('\n').length + 1);
     const end = (isSaved: boolean) => {
       const text = field.value.trim();
-      this.mode = 'shown';
-      if (isSaved && text !== '' && text !== objective) {
-        this.host.post({ type: 'send', send: 0, how: 'goal', text: `/goal edit ${text}`, context: [] });
+      if (!isSaved || text === '' || text === objective) {
+        this.leaveEditor();
+        return;
       }
-      this.draw();
-      this.focus('Edit');
+      if (this.isSaving) return;
+      this.isSaving = true;
+      this.host.post({ type: 'send', send: 0, how: 'goal', text: `/goal edit ${text}`, context: [] });
     };
     field.addEventListener('keydown', (event) => {
       if (event.isComposing || (event.key !== 'Escape' && (event.key !== 'Enter' || event.shiftKey))) return;
@@ -123,6 +126,19 @@ export class GoalCard {
       end(false);
     });
     return el('div', { class: 'goal-editor' }, field, el('div', { class: 'buttons' }, save, leave));
+  }
+
+  /** What became of the objective that was changed. What was refused stays to be changed again. */
+  saved(isTaken: boolean): void {
+    this.isSaving = false;
+    if (isTaken && this.mode === 'editing') this.leaveEditor();
+  }
+
+  private leaveEditor(): void {
+    this.isSaving = false;
+    this.mode = 'shown';
+    this.draw();
+    this.focus('Edit');
   }
 
   private focus(label: string): void {

@@ -105,6 +105,11 @@ export class Notices {
     show(this.told, true);
   }
 
+  /** Takes back the word about a problem, if one is shown. */
+  forgetProblem(): void {
+    if (this.told.classList.contains('bad')) show(this.told, false);
+  }
+
   private notice({ words, tone, buttons }: Notice): HTMLElement {
     const acts = buttons.map(([label, action]) =>
       button(label, () => {

@@ -5,6 +5,8 @@ import { button, el, iconButton, show } from '../dom';
 import type { Host } from '../host';
 import { icon } from '../icons';
 
+const CHANGE = 'Change this message';
+
 export class QueueList {
   readonly element = el('section', { class: 'queue', 'aria-label': 'What waits' });
   private drawn = '';
@@ -28,11 +30,25 @@ export class QueueList {
     const held = queue?.held ? [this.held(queue.held, isWritable)] : [];
     const joins = new Set(queue?.nextStep.map(({ messageId }) => messageId));
     const rows = all.map((message) => this.row(message, joins.has(message.messageId), isWritable));
+    const focused = this.focused();
     this.element.replaceChildren(...held, el('ol', {}, ...rows));
+    if (focused) this.focus(focused);
   }
 
   private get hasFocus(): boolean {
     return this.element.contains(document.activeElement);
+  }
+
+  /** The button that has the focus, by its message and its name. */
+  private focused(): { message: string; title: string } | undefined {
+    const { activeElement: at } = document;
+    const message = at instanceof HTMLButtonElement && this.element.contains(at) && at.closest('li')?.dataset.message;
+    return message ? { message, title: at.title } : undefined;
+  }
+
+  private focus({ message, title }: { message: string; title: string }): void {
+    const row = [...this.element.querySelectorAll('li')].find(({ dataset }) => dataset.message === message);
+    [...(row?.querySelectorAll('button') ?? [])].find((each) => each.title === title)?.focus();
   }
 
   private held(reason: NonNullable<QueueView['held']>, isWritable: boolean): HTMLElement {
@@ -62,9 +78,10 @@ export class QueueList {
       source.kind === 'goal' ? `Round ${source.round} of the goal` : text,
     );
     const row = el('li', {}, icon('queue'), words, joins && el('span', { class: 'tag' }, 'steer'));
+    row.dataset.message = messageId;
     if (!isHuman || !isWritable) return row;
     row.append(
-      iconButton(icon('edit'), 'Change this message', () => {
+      iconButton(icon('edit'), CHANGE, () => {
         this.edit(row, message);
       }),
       iconButton(icon('close'), 'Remove this message', () => {
@@ -85,6 +102,7 @@ export class QueueList {
       this.editing = undefined;
       this.drawn = '';
       this.update(...this.last);
+      this.focus({ message: messageId, title: CHANGE });
     };
     field.addEventListener('keydown', (event) => {
       if (event.isComposing || (event.key !== 'Escape' && (event.key !== 'Enter' || event.shiftKey))) return;

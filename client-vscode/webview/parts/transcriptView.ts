@@ -43,6 +43,7 @@ export class TranscriptView {
       'Jump to latest',
       () => {
         this.list.toLatest();
+        this.scroller.focus();
       },
       { class: 'latest' },
     );
@@ -72,9 +73,11 @@ export class TranscriptView {
       this.transcript = new Transcript();
       this.changed.clear();
       this.isReplaced = true;
-      if (this.sessionId !== events[0]?.sessionId) this.forget();
-      this.sessionId = events[0]?.sessionId;
+      // Of a session that is opened anew the first events come a moment later.
+      if (this.sessionId === undefined || this.sessionId !== events[0]?.sessionId) this.forget();
+      this.sessionId = undefined;
     }
+    this.sessionId ??= events[0]?.sessionId;
     for (const place of this.transcript.apply(events)) this.changed.add(place);
     if (!isAll) this.readAloud();
     this.frame.ask();

@@ -11,6 +11,8 @@ const READABLE_AFTER = 500;
 
 interface Card {
   readonly element: HTMLElement;
+  /** The session that is shown may become another one while it waits. */
+  readonly elsewhere: HTMLElement;
   readonly since: number;
   readonly keys: ReadonlyMap<string, () => void>;
 }
@@ -44,16 +46,20 @@ export class WaitingCards {
       card.element.remove();
       this.cards.delete(id);
     }
-    for (const open of waiting) if (!this.cards.has(open.id)) this.add(open, sessionId);
+    for (const open of waiting) {
+      const card = this.cards.get(open.id) ?? this.add(open);
+      show(card.elsewhere, open.request.sessionId !== sessionId);
+    }
     show(this.element, this.cards.size > 0);
   }
 
-  private add(open: Waiting, sessionId: string | undefined): void {
-    const isElsewhere = open.request.sessionId !== sessionId;
-    const card = open.kind === 'approval' ? this.approval(open.request) : this.question(open.request);
-    if (isElsewhere) card.element.prepend(el('div', { class: 'dim' }, 'From another session'));
+  private add(open: Waiting): Card {
+    const made = open.kind === 'approval' ? this.approval(open.request) : this.question(open.request);
+    const card = { ...made, elsewhere: el('div', { class: 'dim' }, 'From another session') };
+    card.element.prepend(card.elsewhere);
     this.cards.set(open.id, card);
     this.element.append(card.element);
+    return card;
   }
 
   private key(event: KeyboardEvent): void {
@@ -65,7 +71,7 @@ export class WaitingCards {
     if (this.now() - card.since >= READABLE_AFTER) act();
   }
 
-  private approval({ approvalId: id, title, detail, risk, argv, uris }: ApprovalRequest): Card {
+  private approval({ approvalId: id, title, detail, risk, argv, uris }: ApprovalRequest): Omit<Card, 'elsewhere'> {
     const words = el('input', { 'aria-label': 'Words for the agent', class: 'feedback' });
     words.placeholder = 'Why not, or what instead (goes with Deny)';
     const decide = (decision: 'allowOnce' | 'allowSession' | 'deny') => () => {
@@ -99,7 +105,7 @@ export class WaitingCards {
     return { element, since: this.now(), keys: new Map(choices.map(({ code, act }) => [code, act])) };
   }
 
-  private question({ questionId: id, text, choices = [] }: QuestionRequest): Card {
+  private question({ questionId: id, text, choices = [] }: QuestionRequest): Omit<Card, 'elsewhere'> {
     const words = el('input', { 'aria-label': 'Your answer', class: 'feedback' });
     words.placeholder = 'Your answer';
     const say = (answer: string | null) => {
