@@ -72,11 +72,11 @@ step('a reload in mid-round keeps the phase, disarms the goal, and asks the mode
   await editor.sees('Working on');
   const asked = provider.requests.length;
   await editor.reload();
-  open();
   await editor.openSidebar();
   await editor.goal.getByText('active', { exact: true }).waitFor();
   await editor.goal.getByText('disarmed', { exact: true }).waitFor();
   await editor.sees('Write a second test');
+  open();
   assert.equal(provider.requests.length, asked);
 });
 
@@ -86,8 +86,8 @@ step('resuming arms it, and the next round begins', async () => {
   await editor.goal.getByRole('button', { name: 'Resume' }).click();
   await editor.sees('On it');
   await editor.button('Stop').click();
-  open();
   await editor.goal.getByText('paused', { exact: true }).first().waitFor();
+  open(); // only now: a round that ended by itself would leave nothing to stop
 });
 
 step('a window that is closed in mid-goal leaves no server, and the goal is disarmed when it opens again', async () => {
